@@ -23,6 +23,9 @@ from gradwire.runtime.diagram.document_types import Characters, Number, Place, P
 MAX_DISAGREEMENTS = 4_096
 MAX_LINE = 400
 """Characters of a reason, a cause or a system's name."""
+MAX_TEXT = 2_000
+"""Characters of what is said of a misstep."""
+MAX_MISSTEPS = 64
 _NAMED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -74,6 +77,17 @@ class Disagreement(Record):
     """What is there, and where the program has it: ``mask_hook (train.py:31)``."""
 
 
+class Misstep(Record):
+    """Something that the program does wrongly around its gradients, and that no block shows."""
+
+    text: Annotated[Characters, StringConstraints(max_length=MAX_TEXT)]
+    """Sentences that say what, where, and what to do instead."""
+    written: Line = ""
+    """Where the program has it, ``train.py:31``."""
+    raises: Annotated[bool, Strict()] = False
+    """Whether the framework raises an error for it."""
+
+
 class Comparison(Record):
     """How the values and gradients of a diagram compare with those of another system."""
 
@@ -91,6 +105,8 @@ class Comparison(Record):
     unchecked: Line = ""
     """Why nothing was compared; empty if it was."""
     disagreements: Annotated[tuple[Disagreement, ...], Field(max_length=MAX_DISAGREEMENTS)] = ()
+    missteps: Annotated[tuple[Misstep, ...], Field(max_length=MAX_MISSTEPS)] = ()
+    """What the run did wrongly besides."""
     structure: Fingerprint = ""
     """That of the blocks and wires that the losses depend on."""
     values: Fingerprint = ""

@@ -7,7 +7,7 @@ are answered in full, in part and wrongly.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import linecache
 import pkgutil
 import re
@@ -58,7 +58,7 @@ class Case:
         """Remarks, findings, and what is said of the parameters asked about."""
         imported = self.capture()
         session = Session(imported.diagram)
-        found = [finding.sentence for finding in diagnose(session)]
+        found = [f"{finding.key}: {finding.sentence}" for finding in diagnose(session)]
         observed = observe(session)
         return [
             *(str(remark) for remark in imported.remarks),
@@ -110,7 +110,11 @@ def case(
 
 
 def cases_of(package: str) -> Iterator[Case]:
-    """The cases that the modules of a package of ``tests.truth`` declare, in order."""
+    """The cases that the modules of a package of ``tests.truth`` declare, in order; none of a
+    package that there is not.
+    """
+    if importlib.util.find_spec(f"tests.truth.{package}") is None:
+        return
     found = importlib.import_module(f"tests.truth.{package}")
     for info in sorted(pkgutil.iter_modules(found.__path__), key=lambda info: info.name):
         module: Any = importlib.import_module(f"{found.__name__}.{info.name}")

@@ -240,7 +240,7 @@ TRAINING = ModelReader(
 COMPARISON = ModelReader(
     _comparison,
     "a comparison",
-    {"disagreements": "disagreement"},
+    {"disagreements": "disagreement", "missteps": "misstep"},
     "what",
     "A disagreement is about a value or a gradient.",
 )

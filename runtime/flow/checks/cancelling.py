@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,29 @@ def _rises(
     changes = (total(step) - before for step in STEPS)
     clear = (change for change in changes if abs(change) > TOLERANCE * abs(before))
     return next(clear, 0.0) > 0
+
+
+def mean_of_one(observed: ObservedFlow, variable: str) -> str:
+    """``mean1 is of one element, which sub1 takes away from itself: 0 is left.`` where that is on
+    the way of a variable, as in a norm by hand of a batch of one; empty elsewhere.
+    """
+    program = observed.program
+    near = neighbours_of(program)
+    for path in near.after(InstancePath(variable)):
+        sources = near.sources(path) if near.kind(path) == "Sub" else {}
+        if set(sources) != {"a", "b"}:
+            continue
+        mean = near.origin(sources["b"])
+        given = near.sources(mean).get("x") if near.kind(mean) == "Mean" else None
+        if given is None or near.origin(given) != near.origin(sources["a"]):
+            continue
+        ports = (given, sources["a"], mean.port("out"))
+        if len({math.prod(program.ports[port].shape) for port in ports}) == 1:
+            return (
+                f"{mean} is of one element, which {path} takes away from itself: 0 is left, "
+                "whatever it was. Give it more elements, such as a larger batch."
+            )
+    return ""
 
 
 def no_effect(

@@ -10,7 +10,7 @@ from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.words.states import Verdict
@@ -35,8 +35,13 @@ CURES = {
     "Parameter": _APART.format("A new Parameter"),
     "Buffer": _APART.format("A new Buffer"),
     "checkpoint": _CHECKPOINT,
+    "grad": (
+        "What autograd.grad() gives passes gradient on only with create_graph=True: give it that "
+        "if a loss is to train by it."
+    ),
     "numpy": _COMPUTED.format("numpy()"),
     "tolist": _COMPUTED.format("tolist()"),
+    "sample": "sample() draws without gradient: use rsample(), where the distribution has it.",
 }
 """By the names that captures give to stops. ``detach`` and ``no_grad`` say what they do."""
 REGISTERED = (
@@ -51,6 +56,13 @@ def cure_of(verdict: Verdict) -> str:
     stops = (c for c in verdict.cutters[:MANY] if c.kind == "stop" and c.written)
     kinds = (_NUMBER.sub("", stop.block.name) for stop in stops)
     return next(filter(None, map(CURES.get, kinds)), "")
+
+
+def derivatives_without_graph(stops: Iterable[InstancePath], program: Program) -> Iterator[str]:
+    """The stops that autograd.grad has put up in a program that was captured."""
+    for stop in stops:
+        if program.block(stop).written and _NUMBER.sub("", stop.name) == "grad":
+            yield stop
 
 
 def unregistered(program: Program) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +14,13 @@ from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.tools.interventions import Bridge
 from gradwire.runtime.flow.tools.repairs import told, trial
 from gradwire.runtime.flow.words import sentences
+from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
+    from gradwire.runtime.diagram.paths import WirePath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow.observed import ObservedFlow
+    from gradwire.runtime.flow.words.states import Verdict
 
 
 def past_limits(
@@ -47,3 +50,20 @@ def past_limits(
     if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
         return ""
     return f"Straight through {sentences.names(clips)}: {text}."
+
+
+def beyond(observed: ObservedFlow, blamed: Container[str]) -> Iterator[tuple[WirePath, Verdict]]:
+    """The wires into Clip blocks with two limits, and all numbers beyond, that bring nothing back
+    to what is trained, where a gradient arrives; without blocks that are ``blamed`` already.
+    """
+    flow, program = observed.flow, observed.program
+    for path, instance in program.instances.items():
+        block, wire = instance.block, path.wire("x")
+        if not is_clip(block) or block.min is None or block.max is None or path in blamed:
+            continue
+        if wire not in program.wire_sources or not flow.trained_upstream(wire):
+            continue
+        arriving = observed.arriving(path.port("out"))
+        verdict = observed.verdict(wire)
+        if verdict.state is State.ZERO and arriving is not None and np.any(arriving):
+            yield wire, verdict

@@ -108,10 +108,25 @@ class LossInputs:
             if not isinstance(block, PickAlong):
                 continue
             makers = self._makers(path, "x")
-            if self._lacks_logarithm(path, "x", makers, (block.axis,)):
+            if text := self._across(path, block.axis):
+                yield Finding(NO_LOGARITHM, path, text)
+            elif self._lacks_logarithm(path, "x", makers, (block.axis,)):
                 if self._is_likelihood(path, makers[0]):
                     text = value_sentences.NO_LIKELIHOOD.format(path, makers[0])
                     yield Finding(NO_LOGARITHM, path, f"{text} {self._logarithm_cure(makers[0])}")
+
+    def _across(self, path: InstancePath, axis: int) -> str:
+        """What is said where a class is picked along an axis that its LogSoftmax, next to it,
+        doesn't normalise along; empty elsewhere.
+        """
+        source = self.near.sources(path).get("x")
+        maker = None if source is None else self.program.block(source.block)
+        if source is None or not isinstance(maker, LogSoftmax):
+            return ""
+        axes = len(self.program.ports[source].shape)
+        if (maker.axis - axis) % axes == 0 or not self._is_likelihood(path, source.block):
+            return ""
+        return value_sentences.ACROSS.format(source.block, maker.axis % axes, path, axis % axes)
 
     def _logarithm_cure(self, maker: InstancePath) -> str:
         if is_kind(self.program.block(maker), "Softmax"):

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow.words.states import Verdict
 
 
+FROZEN = (
+    "SKIPPED: all that {0} owns is frozen, so that it updates nothing: {1}. Make trainable what it "
+    "is to update, in PyTorch by requires_grad_()."
+)
+
+
 def skipped(
     session: Session,
     observed: ObservedFlow,
@@ -38,6 +44,10 @@ def skipped(
     training, program = session.diagram.training, observed.program
     found = []
     for rule in () if training is None else training.optimisers:
+        owned = [name for name in program.sources("variable") if owns(rule, name, program)]
+        if owned and not any(name in program.trainable for name in owned):
+            text = FROZEN.format(rule.name, sentences.names(owned))
+            found.append(Finding(SKIPPED, owned[0], text, affected=tuple(owned)))
         heads = _followed(rule, program)
         if not heads or any(h in program.heads() and h not in observed.losses for h in heads):
             continue

@@ -25,6 +25,7 @@ from gradwire.runtime.flow.numbers.magnitudes import (
 )
 from gradwire.runtime.flow.numbers.origins import Values
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.words.phrases import FACTORS
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
 
+_MOST_FACTORS = 16
+"""Blocks that are looked at for zeros behind a product, at most."""
 Array = NDArray[Any]
 SQUASHING = ("Sigmoid", "Softmax", "Tanh")
 SHOWN = 5
@@ -272,9 +275,10 @@ class Contributions:
         port = blame.wire.within_block
         near = neighbours_of(self.program)
         others = (
-            near.origin(self.program.flat.source(source))
+            maker
             for name, (_, source) in instance.wires.items()
             if name not in (port, "bias") and name in wired and not np.any(wired[name])
+            for maker in self._zeros_behind(source)
         )
         stuck: dict[str, bool] = {
             name: bool(np.any(gradient))
@@ -284,6 +288,27 @@ class Contributions:
         }
         readers = {near.kind(wire.block) for wire in near.beyond(blame.block)}
         return ZeroSpot(instance.block, wired, port, found, stuck, readers <= {"Mean", "Sum"})
+
+    def _zeros_behind(self, port: PortPath) -> Iterator[InstancePath]:
+        """The variables of zeros that make a port's numbers 0: it is one, arranged, or a product
+        with some.
+        """
+        near = neighbours_of(self.program)
+        pending = [self.program.flat.source(port)]
+        seen: set[InstancePath] = set()
+        while pending and len(seen) < _MOST_FACTORS:
+            path = near.origin(pending.pop())
+            if path in seen:
+                continue
+            seen.add(path)
+            if near.kind(path) == "Variable":
+                yield path
+            elif near.kind(path) in FACTORS:
+                sources = near.sources(path)
+                values = {name: self.run.values.get(s) for name, s in sources.items()}
+                pending += [
+                    sources[name] for name, v in values.items() if v is not None and not np.any(v)
+                ]
 
     def blame(
         self, wire: WirePath, how: str, bad: Callable[[Array], bool], every: bool = False

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Array = NDArray[Any]
-_WEIGHING = (*phrases.FACTORS, "Conv2D")
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")
 _DISTANCES = (
     "BinaryCrossEntropy", "CrossEntropy", "Huber", "MeanAbsoluteError", "MeanSquaredError"
@@ -181,7 +180,7 @@ class Cures:
             return value_sentences.pole_cure(wire.block, kind)
         largest = self._largest(wires)
         entries = [wire, *([] if largest is None else self._contributions.route(largest))]
-        weighing = (w for w in entries if self._near.kind(w.block) in _WEIGHING)
+        weighing = (w for w in entries if self._near.kind(w.block) in phrases.FACTORS)
         data = next(filter(None, map(self._large_data, weighing)), "")
         return f"{data} {value_sentences.EXPLODES}".lstrip()
 
@@ -206,7 +205,7 @@ class Cures:
             is_saturated = squashing.least < _SATURATED
             unnamed = [""] * (squashing.blocks - len(squashing.nearest))
             return value_sentences.squashing_cure([*squashing.nearest, *unnamed], is_saturated)
-        is_product = self._near.kind(wire.block) in _WEIGHING
+        is_product = self._near.kind(wire.block) in phrases.FACTORS
         return value_sentences.SMALL_WEIGHTS if is_product else ""
 
     def _of_small_factor(self, wires: Sequence[WirePath], into: WirePath) -> str:

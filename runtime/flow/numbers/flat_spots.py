@@ -24,7 +24,7 @@ from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Block
+    from gradwire.blocks.block import Block, Shape
 
 Array = NDArray[Any]
 
@@ -151,6 +151,8 @@ def _flat_reason(
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return phrases.FLAT_HERE
+    if (single := _single(block, value)) is not None:
+        return single[0]
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):

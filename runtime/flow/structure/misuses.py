@@ -30,7 +30,7 @@ PREDICTIONS = {
 _DISTANCES = ("Huber", "MeanAbsoluteError", "MeanSquaredError")
 _EXPANDING = ("Broadcast", "PageInput", "PageOutput")
 AVERAGED = SHAPES | {"Abs", "Add", "Cast", "Div", "Mean", "Mul", "Neg", "Pow", "Sqrt", "Square",
-                      "Sum"}  # fmt: skip
+                      "Sub", "Sum"}  # fmt: skip
 """Types between a difference and the loss that is its mean."""
 _ASYMMETRIC = ("BinaryCrossEntropy", "CrossEntropy")
 _LOGARITHMS = ("BinaryCrossEntropy", "CrossEntropy", "Log", "Log1p", "LogSoftmax", "LogSumExp",
@@ -111,11 +111,19 @@ def _is_error(flow: Flow, near: Neighbours, path: InstancePath, a: PortPath, b: 
     is_meant = near.kind(column.block) in ("ExpandDims", "Reshape")
     if is_meant or len({math.prod(shape) for shape in shapes.values()}) > 1:
         return False
-    trained = [flow.trained_upstream(path.wire(port)) for port in near.sources(path)]
+    sources = near.sources(path)
+    trained = [flow.trained_upstream(path.wire(port)) for port in sources]
+    if not any(trained):  # an advantage, from values that are stopped
+        trained = [_is_made(near, source.block) for source in sources.values()]
     if all(trained) or not any(trained):
         return False
     heads = {loss.block for loss in flow.losses}
     return any(block in heads for block in near.through(path, AVERAGED | {"Loss"}))
+
+
+def _is_made(near: Neighbours, block: InstancePath) -> bool:
+    """Whether a variable has a part in what a block gives, with gradient or without."""
+    return any(near.kind(at) == "Variable" for at in near.before(block))
 
 
 def weights_of_logarithms(flow: Flow) -> Iterator[tuple[WirePath, InstancePath]]:

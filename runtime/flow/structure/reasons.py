@@ -101,15 +101,23 @@ class Verdicts:
         text = sentences.cut(head.block, before, behind, further, trained, frozen, dtype, more)
         if stopped := [name for name in map(self._stopped_loss, before) if name]:
             text = f"{text} {sentences.a_stop_wins(stopped)}"
+        ruleless = self._ruleless(losses, head, value) if before and level is Gate.STOP else []
+        if ruleless:
+            text = f"{text} {sentences.cuts_besides(ruleless, head.block)}"
         cutters: Sequence[Cutter] = tuple(dict.fromkeys((*before, *behind, *further)))
         if max(len(before), len(behind)) > MANY:
             exact = partial(self._all_cutters, head, value, level, bool(trained), further)
             cutters = LazySequence(exact, cutters[:MANY])
         witness = self._witness(losses, head, value)
-        closed = (c for c in (*before, *behind) if c.kind != "stop")
+        closed = (c for c in (*before, *behind, *ruleless) if c.kind != "stop")
         cures = (choice_cure(self._program, cutter.block, cutter.port) for cutter in closed)
         cure = next(filter(None, cures), "")
         return Verdict(key, head, state, text, cutters, witness, frozen, repair, cure=cure)
+
+    def _ruleless(self, losses: LossSearches, head: PortPath, value: Value) -> list[Cutter]:
+        """What lacks a rule on routes from a loss to a value beside those that are stopped."""
+        found = self._nearby.cutters_ahead(losses, value, head, Gate.NO_RULE)
+        return [cutter for cutter in found if cutter.kind != "stop"]
 
     def _stopped_loss(self, cutter: Cutter) -> str | None:
         """The Loss block that a stop reads; None for another cutter."""

@@ -197,6 +197,21 @@ def unowned(
     ]
 
 
+def decay_sentence(program: Program, training: Training | None, name: str) -> str:
+    """That an optimiser moves a variable whose gradient is 0; empty where none does."""
+    for rule in () if training is None else training.optimisers:
+        if not owns(rule, name, program):
+            continue
+        decay = getattr(rule.method, "weight_decay", 0.0)
+        for group in rule.groups:
+            if any(names_variable(pattern, name, program) for pattern in group.variables):
+                decay = decay if group.weight_decay is None else group.weight_decay
+                break
+        if decay:
+            return f"Yet {rule.name} moves it, by its weight_decay of {decay:g}."
+    return ""
+
+
 def unowned_sentence(name: str) -> str:
     """What is wrong with an unowned variable."""
     return f"UNOWNED: {name} is trained, and no optimiser updates it."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,16 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.apart import apart
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
-from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
+from gradwire.runtime.flow.checks.cancelling import mean_of_one, no_effect, stops_that_help
 from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
+    CURES,
     cure_of,
+    derivatives_without_graph,
     unregistered,
     unregistered_sentence,
 )
-from gradwire.runtime.flow.checks.limits import past_limits
+from gradwire.runtime.flow.checks.limits import beyond, past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
@@ -43,6 +45,7 @@ from gradwire.runtime.flow.tools.contracts import (
     Contract,
     check_contracts,
     contracts_of,
+    decay_sentence,
     is_blocked,
     unowned,
     unowned_sentence,
@@ -59,7 +62,10 @@ from gradwire.runtime.flow.tools.findings import (
     INTEGER,
     LEAK,
     MASKED_VALUE,
+    MISSTEP,
+    NO_GRAPH,
     NO_VARIABLE,
+    RAISES,
     SWAPPED,
     UNOWNED,
     UNREGISTERED,
@@ -112,14 +118,17 @@ def diagnose(
     if not observed.losses:
         raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
     variables = _variables(session, observed, stated, feeds)
+    blamed = {culprit for f in variables for culprit in (f.culprit, *observed.culprits(f.key))}
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
+        *_missteps(observed),
         *_values(observed),
         *_errors(observed),
         *_barren(observed),
         *_integers(observed),
         *_breaches(session, observed, stated),
         *variables,
+        *_beyond(observed, blamed),
         *wrong_inputs(observed),
         *alone(observed, {finding.culprit for finding in variables}),
         *symmetric(observed),
@@ -130,7 +139,8 @@ def diagnose(
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *skipped(session, observed, stated, absent),
-        *_idle(session, observed, feeds),
+        *(idle := _idle(session, observed, feeds)),
+        *_without_graph(observed, idle),
     ]
     differing = told(observed.program)
     if differing:
@@ -138,6 +148,15 @@ def diagnose(
         certain = (each for each in found if not _is_doubtful(observed.flow, each, is_value))
         found = [*map(_differs, differing), *certain]
     return sorted(placed(session.program, found), key=lambda finding: finding.complaint.gravity)
+
+
+def _missteps(observed: ObservedFlow) -> Iterator[Finding]:
+    """What the program that a diagram comes from does wrongly around its gradients."""
+    comparison = observed.program.flat.comparison
+    loss = observed.losses[0]
+    for each in () if comparison is None else comparison.missteps:
+        complaint = RAISES if each.raises else MISSTEP
+        yield Finding(complaint, loss.block, each.text, loss, written=each.written)
 
 
 def _differs(differing: tuple[str, list[Disagreement]]) -> Finding:
@@ -352,9 +371,20 @@ def _variables(
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             culprit = _one(observed.culprits(name))
+            if verdict.state is State.ZERO:
+                runs = (*runs, decay_sentence(observed.program, session.diagram.training, name))
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
+
+
+def _beyond(observed: ObservedFlow, blamed: Container[str]) -> Iterator[Finding]:
+    """Clip blocks that let nothing through, though their variables get a gradient elsewhere."""
+    for wire, verdict in beyond(observed, blamed):
+        complaint = verdict.state.row.complaint
+        assert complaint is not None
+        text = " ".join(filter(None, (verdict.sentence, verdict.cure)))
+        yield Finding(complaint, wire, text, verdict.loss, verdict.witness)
 
 
 def _step(session: Session, observed: ObservedFlow, name: str, state: State) -> Step | None:
@@ -377,7 +407,8 @@ def _tried(
 ) -> tuple[str, str]:
     """What runs of other diagrams show about a variable whose gradient is 0."""
     about = (session, observed, name, feeds)
-    return past_limits(*about), stops_that_help(*about) or no_effect(*about)
+    found = mean_of_one(observed, name) or stops_that_help(*about) or no_effect(*about)
+    return past_limits(*about), found
 
 
 def _swapped(observed: ObservedFlow) -> list[Finding]:
@@ -454,6 +485,15 @@ def _idle(
             known = idle.get(stop, f"This stop cuts nothing: {text}.")
             found.append(Finding(IDLE_STOP, stop, known))
     return found
+
+
+def _without_graph(observed: ObservedFlow, idle: Iterable[Finding]) -> Iterator[Finding]:
+    """What depends on a derivative that passes no gradient on, though it would change some."""
+    known = {finding.key for finding in idle}
+    for stop in derivatives_without_graph(observed.stops, observed.program):
+        if stop not in known:
+            text = f"{stop} passes no gradient on to what it was computed from. {CURES['grad']}"
+            yield Finding(NO_GRAPH, stop, text)
 
 
 def _trials(observed: ObservedFlow) -> int:

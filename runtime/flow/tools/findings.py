@@ -18,6 +18,8 @@ VALUE = Complaint("value", "value not finite", 0, is_error=True)
 MASKED_VALUE = Complaint("masked_value", "value not finite, no loss affected", 6)
 NO_VARIABLE = Complaint("no_variable", "loss trains nothing", 4)
 DIFFERS = Complaint("differs", "not the same program", 0, is_error=True)
+RAISES = Complaint("raises", "backward fails", 0, is_error=True)
+MISSTEP = Complaint("misstep", "step out of order", 3)
 CONTRACT = Complaint("contract", "contract broken", 2, is_error=True)
 SOFTMAX_TWICE = Complaint("softmax_twice", "softmax twice", 6)
 SIGMOID_TWICE = Complaint("sigmoid_twice", "sigmoid twice", 6)
@@ -31,6 +33,7 @@ FAINT_AT_START = Complaint("faint_at_start", "small at the start", 8, effect="li
 DIVIDED = Complaint("divided", "size of no matter", 8, effect="a gradient of another size")
 APART = Complaint("apart", "kept apart", 8, effect="no gradient")
 CANCELS = Complaint("cancels", "cancels", 7)
+NO_GRAPH = Complaint("no_graph", "derivative without gradient", 8)
 UNOWNED = Complaint("unowned", "unowned", 8)
 UNREGISTERED = Complaint("unregistered", "unregistered", 6)
 SKIPPED = Complaint("skipped", "skipped", 8, effect="no update")
@@ -65,8 +68,16 @@ class Finding:
 
 
 def placed(program: Program, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings with the place in an imported program, where the block to blame has one."""
+    """Findings with the place in an imported program, where the block to blame has one; sentences
+    end with its line if they don't name it.
+    """
     for finding in findings:
         path = InstancePath(finding.culprit or PortPath(finding.key).block)
-        known = path in program.instances and program.block(path).written
-        yield replace(finding, written=known) if known else finding
+        known = finding.written or (path in program.instances and program.block(path).written)
+        if not known:
+            yield finding
+            continue
+        line, _, _ = known.partition(": ")
+        is_said = line in finding.sentence
+        text = finding.sentence if is_said else f"{finding.sentence} Written at {line}."
+        yield replace(finding, written=known, sentence=text)

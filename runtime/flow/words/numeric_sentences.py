@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
+from gradwire.blocks.library.layers.attention import Embedding
 from gradwire.runtime.flow.numbers import flat_spots
 from gradwire.runtime.flow.numbers.cures import Cures
 from gradwire.runtime.flow.numbers.magnitudes import Size, measure
@@ -275,7 +276,11 @@ class NumericSentences:
 
         blame = self._contributions.blame(wire, "masked", masked)
         how = phrases.CANCELLED_AT if blame.cancelled else phrases.MASKED_BY
-        return phrases.PARTIAL.format(size.zeros, size.total, how.format(blame.block))
+        text = phrases.PARTIAL.format(size.zeros, size.total, how.format(blame.block))
+        block = self._contributions.program.block(blame.block)
+        if isinstance(block, Embedding) and block.padding is not None:
+            return f"{text} {phrases.PADDING.format(block.padding)}"
+        return text
 
 
 def _meets_zero(brought: Array | None, sent: Array) -> bool:

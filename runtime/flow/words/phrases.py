@@ -38,6 +38,7 @@ SHRUNK = "Shrunk"
 
 PARTIAL = "{0} of {1} elements are 0, {2}."
 MASKED_BY = "masked by {0}"
+PADDING = "Row {0} is its padding, which gets none: give it no padding if that is a real row."
 CANCELLED_AT = "where the contributions to {0} cancel"
 
 # ---- after the name of a block: why it sends 0 back ----------------------------------------------
@@ -48,9 +49,11 @@ STEPS = {
     "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
 }
-FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
+FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum", "Conv1D", "Conv2D", "Conv3D",
+           "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D")  # fmt: skip
 FLAT = STEPS | {
     **dict.fromkeys(FACTORS, "multiplies by 0"),
+    **dict.fromkeys(("Concat", "Stack"), "gets only 0 for this part"),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",
     "Minimum": "takes its other input",

@@ -258,6 +258,11 @@ def stopped_besides(before: Sequence[Cutter], loss: str) -> str:
     return _closed(before, f"every route to {loss} as well")
 
 
+def cuts_besides(ruleless: Sequence[Cutter], loss: str) -> str:
+    """What lacks a rule on routes beside those that are stopped."""
+    return _closed(ruleless, f"other routes to {loss}")
+
+
 def shared_stop(variable: str, loss: str, also: Sequence[str]) -> str:
     """Where a stop would keep a variable from a loss, but from others too; empty without others."""
     if not also:

@@ -122,6 +122,10 @@ SWAPPED = (
     "exchange them: what is predicted goes to {1}."
 )
 TWICE = "{0} takes a {1} itself: give it the logits, not the output of {2}."
+ACROSS = (
+    "{0} normalises along axis {1}, and {2} picks a class along axis {3}: they are no logarithms "
+    "of the probabilities of classes. Use axis {3} in {0}."
+)
 DECAYS = (
     "The gradient decays along the sequence: that of step {0} is {1} of step {2}'s, in what comes "
     "to {3}."

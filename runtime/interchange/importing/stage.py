@@ -52,6 +52,11 @@ Body: TypeAlias = Callable[
 """What a loop does in a step: from what it gets to what it carries on and what is stacked."""
 NEVER_FOLDED = frozenset({"StopGradient", "Dropout"})
 """Blocks that stay although all their inputs are constant: they are what a user looks for."""
+CHOSEN = (
+    "No gradient comes through it to what decides it: weigh by a Sigmoid or Softmax where that is "
+    "to be trained."
+)
+"""What numbers that decide something mean for what they are computed from."""
 
 
 class Stage(Shaping):
@@ -73,6 +78,8 @@ class Stage(Shaping):
         self._blocks: list[StagedBlock] = []
         self._known: dict[Value, NDArray[Any]] = {}
         self._specialised: set[Value] = set()
+        self._trained: set[Value] = set()
+        """The leaves that are to be trained."""
         self._outputs: dict[str, Staged] = {}
         self._held = 0
         """Elements of all constants, those that no block reads any more included."""
@@ -260,10 +267,13 @@ class Stage(Shaping):
             )
         if x.array is None and x.value not in self._specialised:
             self._specialised.add(x.value)
-            self.remark(
-                "specialised", f"{why}: it depends on numbers, and holds for those of the example."
-            )
+            text = f"{why}: it depends on numbers, and holds for those of the example."
+            self.remark("specialised", f"{text} {self.way_back(x)}".rstrip())
         return known
+
+    def way_back(self, x: Staged) -> str:
+        """That what is decided by the numbers of a value trains nothing, where they are trained."""
+        return CHOSEN if leaves_of(x.value) & self._trained else ""
 
     def example(self, x: Staged) -> NDArray[Any] | None:
         """The numbers that the example inputs give; None where one is missing, or in a loop."""
@@ -400,6 +410,8 @@ class Stage(Shaping):
         staged = self._leaf("Variable", own, shape, dtype, array, self._root.at(module), given)
         assert staged.source is not None
         staged.source.parameter = name
+        if given.get("trainable", True):
+            self._trained.add(staged.value)
         return staged
 
     def _page_input(self, name: str, shape: Shape, dtype: str) -> Staged:

@@ -39,6 +39,12 @@ def masked():
     return b.loss(b.sum(b.relu(b.mul(x, 2, name="twice"), name="relu1")))
 
 
+def padded():
+    table = b.variable("table", [[1.0], [2.0]])
+    rows = b.embedding(b.constant("words", [0, 1, 1]), table, padding=0, name="rows")
+    return b.loss(b.sum(rows))
+
+
 def chain(block, depth, start, **literals):
     x = b.variable("x", start)
     for i in range(depth):
@@ -101,6 +107,13 @@ def rounded():
         ),
         (masked, "relu1.x", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
         (masked, "twice.a", State.PARTIAL, "3 of 8 elements are 0, masked by relu1."),
+        (
+            padded,
+            "rows.weight",
+            State.PARTIAL,
+            "1 of 2 elements are 0, masked by rows. Row 0 is its padding, which gets none: give it "
+            "no padding if that is a real row.",
+        ),
         (
             lambda: chain("Sigmoid", 8, 8.0),
             "f1.x",

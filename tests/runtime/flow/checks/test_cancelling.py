@@ -100,3 +100,14 @@ def test_past_limits_the_number_is_that_of_each_loss_and_of_their_sum():
         "Straight through limit: rms 1 for L0, rms 3 for L1 and rms 2 for the sum of losses; "
         "L0 and L1 pull against each other (cosine −1)."
     )
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_mean_of_one_element_is_named_where_it_is_taken_away(rows):
+    x = b.mul(b.variable("x", [[0.5, -1.0]] * rows), 2.0, name="hidden")
+    norm = b.sub(x, b.mean(x, axis=0, name="average"), name="centred")
+    session = Session(b.build(b.loss(b.sum(b.square(b.sub(norm, 1.0))))))
+    said = [finding.sentence for finding in diagnose(session)]
+    assert any("average is of one element, which centred takes away" in s for s in said) is (
+        rows == 1
+    )

@@ -75,6 +75,10 @@ def matrix_of_zeros():
     return b.loss(b.sum(b.matmul(b.variable("x", [[1.0]]), [[0.0, 0.0]], name="mixed")))
 
 
+def filtered_silence():
+    return b.loss(b.sum(b.conv1d(np.zeros((1, 1, 4)), b.variable("x", [[[1.0]]]), name="filtered")))
+
+
 def off_where_it_matters():
     rectified = b.relu(b.variable("x", [5.0, -3.0]), name="rectified")
     return b.loss(b.dot(rectified, [0.0, 1.0]))
@@ -95,6 +99,7 @@ def off_where_it_matters():
         (too_small_for_half, "first makes the gradient too small for float16."),
         (columns_that_cancel, "mixed adds up gradients that cancel."),
         (matrix_of_zeros, "mixed multiplies by 0."),
+        (filtered_silence, "filtered multiplies by 0."),
         (off_where_it_matters, "rectified is off (−3)."),
     ],
 )

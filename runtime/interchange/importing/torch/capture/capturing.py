@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
+from gradwire.runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded, numbers_of
@@ -38,11 +38,20 @@ from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
 from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.torch.steps.owners import missteps, of_others
+from gradwire.runtime.interchange.importing.torch.steps.telling import (
+    GRADIENT_OFF,
+    left_off,
+    with_missteps,
+    with_remarks,
+)
+from gradwire.runtime.interchange.importing.torch.without_effect import without_effect
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
+    from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Port
 
@@ -94,8 +103,7 @@ class _Capture:
                 for path, x in leaves(name, value):
                     if isinstance(x, torch.Tensor):
                         self._input(path, x)
-            with watched(self._recording, self._modules, self._found):
-                result = program(*args, **kwargs)
+            result = self._run(program, args, kwargs)
             self._parameters |= self._recording.loose
             self._recording.tell_loops()
             if told := told_frozen(self._parameters):
@@ -103,23 +111,73 @@ class _Capture:
             self._recording.forget_updated()
             outputs = self._outputs(result)
             trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
-            returned: list[Theirs] | RuntimeError = []
-            if self._check or self._recording.regions.all:
+            returned: list[Theirs] | RuntimeError = self._recording.failed or []
+            if not returned and (self._check or self._recording.regions.all):
                 try:
                     returned = self._returned(outputs, dict(leaves("", result)), trained)
                 except RuntimeError as error:
                     returned = error
+                    if not self._recording.differentiates:
+                        why = self._why(outputs, result, error)
+                        self._recording.missteps.append(why)
             self._recording.regions.finish(len(self._recording.losses) or 1)
             outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
             imported = self._with_its_numbers(self._concluded(outputs))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
+                if text := of_others(optimizer, self._parameters):
+                    remark = Remark("note", text)
+                    imported = replace(imported, remarks=(*imported.remarks, remark))
+            found = list(self._missteps(imported))
+            found += dict.fromkeys(self._recording.renamed(x for _, x in leaves("", result)))
+            imported = with_remarks(imported, found, self._hints(result))
             if not self._check:
                 return imported
             if isinstance(returned, RuntimeError):
-                return unchecked(imported, returned)
-            return checked(imported, self._program(self._stepped(trained) or returned))
+                return with_missteps(unchecked(imported, returned), found)
+            program = self._program(self._stepped(trained) or returned)
+            return with_missteps(checked(imported, program), found)
+
+    def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+        """What the program returns; nothing where a call of its ``backward`` fails."""
+        recording, began = self._recording, torch.is_grad_enabled()
+        recording.region = None if began else Cut(GRADIENT_OFF)
+        try:
+            with watched(recording, self._modules, self._found):
+                return program(*args, **kwargs)
+        except RuntimeError as error:
+            if error is not recording.failed:
+                raise
+            return None
+        finally:
+            recording.missteps += left_off(began, recording.region)
+
+    def _missteps(self, imported: Imported) -> Iterator[Misstep]:
+        """What the program does wrongly around its gradients."""
+        recording, ledger = self._recording, self._recording.ledger
+        names = {
+            id(p): path
+            for name, p in self._parameters.items()
+            if (path := imported.parameters.get(name))
+        }
+        owned = recording.kept.updated
+        yield from recording.missteps
+        yield from ledger.missteps(names, owned)
+        losses = [call.loss for call in recording.losses]
+        stepped = list(ledger.stepped.values())
+        yield from missteps(stepped, ledger.reached(), recording.variables, names, owned, losses)
+
+    def _hints(self, result: Any) -> Iterator[Misstep]:
+        """What the program may do wrongly."""
+        yield from self._recording.ledger.hints()
+        yield from self._recording.unused(x for _, x in leaves("", result))
+
+    def _why(self, outputs: Mapping[str, Any], result: Any, error: RuntimeError) -> Misstep:
+        """Why what a program returns can't be differentiated."""
+        results = dict(leaves("", result))
+        loss = results.get(self._chosen(outputs), results.get(""))
+        return self._recording.history.why(loss, error)
 
     def _stepped(self, trained: Mapping[str, Any]) -> list[Theirs]:
         """What PyTorch computed in the calls of ``backward``."""
@@ -243,6 +301,8 @@ class _Capture:
             self._recording.kept.module(child)
             for aside in kept_aside(path, child):
                 self._recording.aside.setdefault(id(aside.kept), aside)
+            for text in without_effect(path, child):
+                self._stage.remark("note", text)
         for inner, parameter in module.named_parameters():
             is_aside = running and id(parameter) in self._recording.aside
             with self._recording.here() if is_aside else nullcontext():

@@ -18,6 +18,8 @@ from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.structure.singles import single
 from gradwire.runtime.interchange.importing.comparing import (
     LEAST,
     apart,
@@ -39,6 +41,10 @@ _VALUE_STEPS, _GRADIENT_STEPS = 8, 64
 """The same in machine epsilons, of what is computed more coarsely."""
 _OF_TERMS = 1e-1
 """A loss is compared relative to at least this share of what is added up in it."""
+_OF_ZERO = 1e-1
+"""A gradient that is exactly 0 here is compared relative to this share of the largest of all: what
+a framework has of it is rounding.
+"""
 _ADDING = frozenset({"Add", "AddN", "Loss", "Mean", "Neg", "Sub", "Sum"})
 _MAGNIFIED = 0.2
 """How far apart numbers may be where rounding is magnified on the way, at most."""
@@ -106,6 +112,8 @@ def unchecked(imported: Imported, error: RuntimeError) -> Imported:
 
 def checked(imported: Imported, theirs: Program) -> Imported:
     """The import, with a comparison of its losses and gradients with those of PyTorch."""
+    if not all(loss.loss in imported.outputs for loss in theirs.losses):
+        return unchecked(imported, RuntimeError("its loss is a constant of this run"))
     if not theirs.losses:
         return imported
     known = {path: numbers for path, numbers in theirs.draws.items() if numbers is not None}
@@ -226,7 +234,8 @@ class _Comparing:
         return largest(found)
 
     def _gradients(self, loss: str, theirs: Theirs, run: Run) -> Iterator[Disagreement]:
-        least = LEAST * largest(theirs.gradients.values())
+        most = largest(theirs.gradients.values())
+        least, least_of_zero = LEAST * most, (1.0 if self._has_single_norms else _OF_ZERO) * most
         for name, gradient in theirs.gradients.items():
             path = self._imported.parameters.get(name, "")
             ours = run.gradients.get(path)
@@ -235,11 +244,23 @@ class _Comparing:
                 if ours is not None or gradient is not None:
                     yield differing("gradient", loss, at, gradient, ours)
             elif self._has_numbers:
-                how_far = apart(ours, gradient, least)
-                if self._is_near(how_far, self._within, loss, path, ours, least):
+                at_least = least if ours.any() else least_of_zero
+                how_far = apart(ours, gradient, at_least)
+                if self._is_near(how_far, self._within, loss, path, ours, at_least):
                     self._most_apart = max(self._most_apart, how_far)
                 else:
                     yield differing("gradient", loss, at, gradient, ours, how_far)
+
+    @cached_property
+    def _has_single_norms(self) -> bool:
+        """Whether some norm divides what rounding leaves of single elements by almost 0."""
+        program, near = self._session.program, neighbours_of(self._session.program)
+        for path, instance in program.instances.items():
+            sources = near.sources(path)
+            shapes = {n: program.ports[s].shape for n, s in sources.items() if s in program.ports}
+            if single(instance.block, shapes):
+                return True
+        return False
 
     # ---- where they part ----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.sources import Constant
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
 _PLAIN = frozenset(
     {"rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "normal", "uniform"}
 )
+_AROUND = frozenset({"normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor"})
+"""Those with a mean and a deviation, which are blocks of their own."""
 
 
 def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None:
     """The numbers that the random block of an operator must have had; None where they are lost."""
     numbers = numbers_of(result)
+    if name in _AROUND:
+        mean, std = (np.asarray(numbers_of(torch.as_tensor(x))) for x in (*args, 1.0)[:2])
+        away = np.subtract(numbers, mean, dtype=numbers.dtype)
+        return np.divide(away, std, out=np.zeros_like(away), where=std != 0)
+    name = name.partition(".")[0].rstrip("_")
     if name in _PLAIN:
         return numbers
     if name == "bernoulli":  # 1 where the block's number is below the probability

@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
+from gradwire.runtime.interchange.importing.torch.steps.noting import noted
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
@@ -89,6 +90,7 @@ def watched(
         stack.enter_context(functions_patched(partial(applied, recording)))
         stack.enter_context(_parameters_patched(recording))
         stack.enter_context(_inference_patched(recording))
+        stack.enter_context(noted(recording))
         stack.enter_context(Functions(recording))
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(Operators(recording))

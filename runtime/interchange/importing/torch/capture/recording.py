@@ -7,7 +7,7 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +21,8 @@ from torch.utils._python_dispatch import _push_mode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.flow.checks.leaving import REGISTERED
+from gradwire.runtime.diagram.comparison import Misstep
+from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
@@ -33,7 +34,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     require_numbers,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
-from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.capture.frames import is_dropped, user_place
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     is_derived,
     joined,
@@ -48,6 +49,10 @@ from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
+from gradwire.runtime.interchange.importing.torch.steps.failures import History
+from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
+from gradwire.runtime.interchange.importing.torch.steps.unused import renamed, unused
+from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +71,10 @@ _UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new
 """Operators that leave their numbers to be written, perhaps where nothing is seen: these are read
 when the tensor is first used.
 """
+DROPPED = (
+    "{0}() returns another tensor and leaves this one as it was, and its result is not used: "
+    "assign it, or leave the line out."
+)
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
@@ -94,6 +103,8 @@ class Recording:
         self.stage = stage
         self.performer = Performer(stage)
         self.active = False
+        self.read: set[int] = set()
+        """The identities of tensors that something has read."""
         self.inside_function = 0
         """How many custom functions are running: in them autograd keeps track of nothing."""
         self.region: Cut | None = None
@@ -114,6 +125,14 @@ class Recording:
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
+        self.ledger = Ledger()
+        self.history = History()
+        self.missteps: list[Misstep] = []
+        """What has gone wrong so far, besides what the ledger shows."""
+        self.differentiates = False
+        """Whether the program has called ``torch.autograd.grad``."""
+        self.failed: RuntimeError | None = None
+        """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
         self._calls = Calls()
@@ -149,24 +168,25 @@ class Recording:
             yield
 
     @contextmanager
-    def arriving(self) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
-        """What gradient arrives meanwhile: at leaves by their identity, and, in short, at
-        intermediate results.
+    def arriving(
+        self, scale: float = 1.0
+    ) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
+        """What gradient arrives meanwhile, divided by the ``scale`` of the loss: at leaves by their
+        identity, and, in short, at intermediate results.
         """
         leaves: dict[int, NDArray[Any]] = {}
         inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
             if gradient is not None:  # as where a custom function gives none
-                numbers = encoded(gradient)
+                numbers = _divided(encoded(gradient), scale)
                 leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
         def note_inner(key: Port, gradient: Any) -> None:
             if gradient is not None:
-                inner[key] = measured(encoded(gradient))
+                inner[key] = measured(_divided(encoded(gradient), scale))
 
-        found = [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
-        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in found]
+        handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
         handles += [
             tensor.register_hook(partial(note_inner, port)) for port, tensor in self.results()
         ]
@@ -175,6 +195,11 @@ class Recording:
         finally:
             for handle in handles:
                 handle.remove()
+
+    @property
+    def trained_leaves(self) -> list[Any]:
+        """The leaves that have come up and need a gradient."""
+        return [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
@@ -210,6 +235,14 @@ class Recording:
                 with self.stage.at(path, written):
                     text = f"This line runs {times} times: the diagram has it as often."
                     self.stage.remark("unrolled", text)
+
+    def tell_decided(self, entry: Tensor, value: Any) -> None:
+        """Say that a number of this run decides what the program does."""
+        if isinstance(entry.value, Staged) and entry.value.array is None:
+            with self.here():
+                back = "" if isinstance(value, bool) else self.stage.way_back(entry.value)
+                text = f"The program goes by a number, which is {value} in this run. {back}"
+                self.stage.remark("specialised", text.rstrip())
 
     def enter(self, module: str) -> None:
         """A module is called."""
@@ -256,6 +289,16 @@ class Recording:
             with self.here():
                 self.stage.remark("note", text)
         return aside.name
+
+    def unused(self, results: Iterable[Any]) -> Iterator[Misstep]:
+        """Numbers with a gradient that the program has left out of everything but its results."""
+        tensors = (tensor for tensor, _ in self._tensors.values())
+        return unused(tensors, self.read, results, self.history)
+
+    def renamed(self, results: Iterable[Any]) -> Iterator[Misstep]:
+        """Updates that change a name of the program and no parameter."""
+        found = [(t, e.value) for t, e in self._tensors.values() if isinstance(e.value, Staged)]
+        return renamed(iter(found), self.read, results, self.variables.values())
 
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
@@ -316,20 +359,24 @@ class Recording:
             with self.here():
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
-            return Tensor(self._come_back(numbers, *self.left.pop()[1:]))
+            return Tensor(self._come_back(numbers, *self.left.pop()))
         return Tensor(self.stage.constant(numbers))
 
-    def _come_back(self, numbers: NDArray[Any], entry: Tensor, cut: Cut) -> Staged:
+    def _come_back(
+        self, numbers: NDArray[Any], left: NDArray[Any], entry: Tensor, cut: Cut
+    ) -> Staged:
         """Numbers that a program may have computed from those that left autograd."""
         constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):
-            if entry.read().shape == numbers.shape and entry.read().dtype == constant.dtype:
-                before = self._put_up(entry, cut)
+            before = self._put_up(entry, cut)
+            if before.shape == numbers.shape and before.dtype == constant.dtype:
                 constant = self.stage.block("StraightThrough", constant, before, name=cut.name)
+            else:
+                constant = self.regions.outside(cut.name, before, left, numbers)
             self.stage.remark(
                 "lost",
                 f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
-                "constant of this run.",
+                f"constant of this run. {CURES.get(cut.name, '')}".rstrip(),
                 constant,
             )
         return constant
@@ -357,6 +404,7 @@ class Recording:
             tensors = [
                 t for t in _flat([args, list(kwargs.values())]) if isinstance(t, torch.Tensor)
             ]
+            self.read.update(map(id, tensors))
             numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
             given = [self._argument(x, numbers) for x in args]
             more = {
@@ -371,9 +419,16 @@ class Recording:
             if (order := order_of_run(name, operator, args, kwargs, result)) is not None:
                 more["order"] = order
             with self.stage.at(self.path, place.written):
+                base = name.partition(".")[0]
+                if f".{base}(" in place.written and returns_another(base) and is_dropped():
+                    self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, args, result, tensors, since)
+            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
             if error is not None:
-                self._spoil(_written_to(operator, args, kwargs), error)
+                self._spoil(written, error)
+            results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+            self.history.note(name, tensors, results, written)
+            self.ledger.written(written, name)
         return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
@@ -406,6 +461,8 @@ class Recording:
         if name.partition(".")[0] in _UNFILLED:
             return None
         if not results:
+            if name in ("item", "_local_scalar_dense") and isinstance(given[0], Tensor):
+                self.tell_decided(given[0], result)
             why = "no blocks for it are known"
             return UnsupportedError(f"aten.{name}", why, written=user_place().written)
         failure = None
@@ -494,7 +551,7 @@ class Recording:
         """Keep what random blocks that were just put up drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
             if text == DRAWN and block is not None:
-                numbers = drawn_by(name.partition(".")[0].rstrip("_"), args, result)
+                numbers = drawn_by(name, args, result)
                 self.drawn.append((block, numbers))
                 self._memory[result.data_ptr()] = (result, entry)
 
@@ -529,6 +586,8 @@ class Recording:
         for x, other in shared:
             if other is entry.root:
                 continue
+            if other.live and not entry.live:
+                self._tell_unseen(x)
             if entry.of is None and _lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
             elif other is shared[0][1]:
@@ -537,6 +596,18 @@ class Recording:
                     "A change through .data or detach() is not followed: the tensor itself, which "
                     "shares these numbers, keeps its old ones on the diagram.",
                 )
+
+    def _tell_unseen(self, tensor: Any) -> None:
+        """Say that a result which gradient comes to is written to where autograd doesn't see it."""
+        place = user_place()
+        text = (
+            f"A write through .data or detach() ({place.line}) changes a tensor that backward() "
+            "goes through, and autograd doesn't see it: its gradient is as if nothing had been "
+            "written. Write to the tensor itself, or use torch.where."
+        )
+        misstep = Misstep(text=text, written=place.written)
+        if not tensor.is_leaf and misstep not in self.missteps:
+            self.missteps.append(misstep)
 
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way
@@ -562,6 +633,10 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
+
+
+def _divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
+    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)
 
 
 def _unsupported(name: str, error: GradwireError) -> UnsupportedError:

@@ -43,6 +43,16 @@ if TYPE_CHECKING:
 
 Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
+_EQUAL = (
+    "What comes back through its vectors is divided by differences of {0}: it is not finite where "
+    "some are equal, as several zeros are. Let the loss read the {0} alone, or what doesn't depend "
+    "on the choice of vectors, or keep them apart by adding a little to the input."
+)
+CAVEATS = {
+    "_linalg_svd": _EQUAL.format("singular values"),
+    **dict.fromkeys(("_linalg_eigh", "linalg_eig"), _EQUAL.format("eigenvalues")),
+}
+"""What is said besides of operators whose gradient is not finite everywhere."""
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
 
@@ -190,7 +200,7 @@ class Regions:
             takes=[(x.dtype, x.shape) for _, x in whole],
             gives=[(x.dtype, x.shape) for x in forward]
             or [(value.dtype.name, value.shape) for value in values],
-            seen=[_seen(tensor, x) for tensor, x in whole],
+            seen=[_seen(tensor) for tensor, _ in whole],
             values=values,
             depends=[{places[edge] for _, _, edge in found} for found in routes],
         )
@@ -210,11 +220,30 @@ class Regions:
             }
         self.all.append(region)
         what = "gradients are" if forward else "values and gradients are"
-        stage.remark("note", f"{name} has no rules: its {what} those of this run.", made[0])
+        text = f"{name} has no rules: its {what} those of this run. {CAVEATS.get(name, '')}"
+        stage.remark("note", text.rstrip(), made[0])
         return [
             Tensor(value, bool(tensor.requires_grad) and value.is_float)
             for tensor, value in zip(outputs, made, strict=True)
         ]
+
+    def outside(
+        self, name: str, given: Staged, numbers: NDArray[Any], result: NDArray[Any]
+    ) -> Staged:
+        """What a program may have computed outside of autograd from a value with these numbers."""
+        region = Region(
+            name=name,
+            takes=[(given.dtype, given.shape)],
+            gives=[(result.dtype.name, result.shape)],
+            seen=[_seen_as(numbers)],
+            values=[result],
+            depends=[set()],
+        )
+        made = self._recording.stage.block("Recorded", given, name=name, **parameters_of(region, 0))
+        if made.source is not None:
+            region.made = made
+            self.all.append(region)
+        return made
 
     def _routes(self, tensor: Any, before: int) -> list[tuple[Any, int, Edge]]:
         """The slots of nodes from which an edge leads out of the region that ends in a tensor."""
@@ -265,7 +294,7 @@ class Regions:
             return None
         stage, value = self._recording.stage, entry.read()
         kind = [(value.dtype, value.shape)]
-        region = Region(written, kind, kind, [_seen(tensor, value)], [], [{0}])
+        region = Region(written, kind, kind, [_seen(tensor)], [], [{0}])
         made = stage.block("Recorded", value, name=name, **parameters_of(region, 0))
         if made.source is None:
             return None
@@ -345,7 +374,8 @@ class Regions:
         slots = {slot for _, slot in region.products}
         if not slots:
             source.block, source.inputs = _written_like(StopGradient(), source), {"x": inputs[0]}
-            stage.remark("cut", f"{region.name} stops the gradient here.", made)
+            text = f"{region.name} stops the gradient here: its backward gives none in this run."
+            stage.remark("cut", text, made)
             return True
         slot = min(slots)
         factor = region.factor(slot) if len(slots) == 1 else None
@@ -419,11 +449,13 @@ def _key(tensor: Any) -> Any:
     return id(tensor) if edge is None else (id(edge[0]), edge[1])
 
 
-def _seen(tensor: Any, value: Staged) -> tuple[float, ...]:
+def _seen(tensor: Any) -> tuple[float, ...]:
     """By what an input is known again."""
-    if tensor is None:
-        return NOT_SEEN
-    found = measured(encoded(tensor))
+    return NOT_SEEN if tensor is None else _seen_as(encoded(tensor))
+
+
+def _seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
+    found = measured(numbers)
     return float(found.elements), found.size, found.projection, *map(float, found.wild)
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
-from gradwire.runtime.interchange.importing.torch.capture.frames import region
+from gradwire.runtime.interchange.importing.torch.capture.frames import (
+    is_called_by_user,
+    region,
+    user_place,
+)
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
@@ -23,6 +27,9 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
 _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
@@ -48,11 +55,16 @@ class Watching:
             "__int__": self._decide,
             "__index__": self._decide,
             "grad": self._grad,
+            "grad.__get__": self._gradient,
+            "grad.__set__": self._set_gradient,
         }
 
     def called(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a call, with what it does to gradient put up."""
         recording = self._recording
+        if name == "data.__get__" or not name.endswith("__get__"):
+            for x in (*args, *kwargs.values()):
+                recording.read.update(map(id, x if isinstance(x, list | tuple) else (x,)))
 
         def call() -> Any:
             return function(*args, **kwargs)
@@ -125,11 +137,7 @@ class Watching:
         return value
 
     def _tell_decided(self, entry: Tensor, value: Any) -> None:
-        """Say that a number of this run decides what the program does."""
-        if isinstance(entry.value, Staged) and entry.value.array is None:
-            with self._recording.here():
-                text = f"The program goes by a number, which is {value} in this run."
-                self._recording.stage.remark("specialised", text)
+        self._recording.tell_decided(entry, value)
 
     def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording
@@ -198,17 +206,67 @@ class Watching:
         recording = self._recording
         with recording.paused():
             with recording.here():
-                loss = self._total([tensor], [gradient])
-            with (
-                recording.regions.listening(),
-                recording.arriving() as (gradients, inner),
-                recording.asleep(),
-            ):
-                result = call()
+                loss, scale = self._unscaled(self._total([tensor], [gradient]))
+            leaves = {id(leaf): leaf for leaf in recording.trained_leaves}
+            recording.ledger.before(leaves.values())
+            try:
+                with (
+                    recording.regions.listening(),
+                    recording.arriving(scale) as (gradients, inner),
+                    recording.asleep(),
+                ):
+                    result = call()
+            except RuntimeError as error:
+                self._fail(tensor, loss, error)
+                raise
+            recording.history.passed(tensor)
+            recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
-            value = np.asarray(np.sum(numbers_of(tensor) * weight))
+            value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
             recording.losses.append(Backward(loss, value, gradients, inner))
         return result
+
+    def _unscaled(self, loss: Staged) -> tuple[Staged, float]:
+        """A loss without the factor of a GradScaler, which its step takes out again, and that."""
+        scale, source = self._recording.ledger.scale, loss.source
+        if scale != 1 and source is not None and source.block.type_name() == "Mul":
+            for port, other in (("a", "b"), ("b", "a")):
+                x, factor = source.inputs[port], source.inputs[other].array
+                if factor is not None and np.all(factor == scale) and x.shape == loss.shape:
+                    return x, scale
+        return loss, 1.0
+
+    def _fail(self, tensor: Any, loss: Staged, error: RuntimeError) -> None:
+        """Say why a call of ``backward`` raises."""
+        recording = self._recording
+        recording.failed = error
+        recording.missteps.append(recording.history.why(tensor, error, user_place()))
+        recording.losses.append(Backward(loss, numbers_of(tensor), {}, {}))
+
+    def _gradient(self, call: Callable[[], Any], tensor: Any) -> Any:
+        recording = self._recording
+        with recording.paused():
+            result = call()
+            if result is None:
+                recording.ledger.looked_for(tensor)
+            elif is_called_by_user():
+                recording.ledger.read(tensor)
+            is_kept = result is not None or tensor.is_leaf or tensor.retains_grad
+            if tensor.requires_grad and not is_kept and is_called_by_user():
+                place = user_place()
+                text = (
+                    f".grad ({place.line}) of a tensor that is no leaf is None: autograd keeps it "
+                    "only for leaves. Call retain_grad() on it before backward(), or make it a "
+                    "leaf, with detach().requires_grad_()."
+                )
+                recording.missteps.append(Misstep(text=text, written=place.written))
+        return result
+
+    def _set_gradient(self, call: Callable[[], Any], tensor: Any, gradient: Any) -> Any:
+        if gradient is None:
+            with self._recording.paused():
+                self._recording.ledger.cleared(tensor)
+        return call()
 
     def _grad(
         self, call: Callable[[], Any], outputs: Any, inputs: Any, *args: Any, **kwargs: Any
@@ -217,6 +275,7 @@ class Watching:
         recording = self._recording
         with recording.asleep():
             results = call()
+        recording.differentiates = True
         with recording.paused():
             several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
             wrt = list(inputs) if isinstance(inputs, list | tuple) else [inputs]

@@ -257,8 +257,18 @@ def _chosen(
     return _averaged(stage, terms, counts)
 
 
+NOTHING_COUNTS = (
+    "No label counts here: all are ignored, or of classes with weight 0. The mean over none of "
+    "them is NaN, 0 ÷ 0, with a gradient of 0: leave such a batch out, or add up with "
+    "reduction='sum' and divide by at least 1."
+)
+
+
 def _averaged(stage: Stage, terms: Staged, counts: Staged) -> Staged:
     """The mean of what counts: NaN where nothing does, with a gradient of 0 as in PyTorch."""
+    known = stage.example(counts)
+    if known is not None and known.size and not known.any():
+        stage.remark("note", NOTHING_COUNTS)
     count = stage.block("Sum", counts)
     nothing = stage.block("Equal", count, count.like(0))
     mean = stage.block("Sum", terms) / stage.block("Where", nothing, count.like(1), count)

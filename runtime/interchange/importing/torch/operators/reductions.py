@@ -49,6 +49,13 @@ for _name, _kind in _SAME.items():
     _enter(_name, _kind)
 
 
+TOO_FEW = (
+    "This variance is NaN, 0 ÷ 0: it divides by one less than the number of elements, which is 1. "
+    "Give it more of them, or unbiased=False (correction=0)."
+)
+"""What is said of a variance, or standard deviation, of one element."""
+
+
 @operator("var.correction", "var.dim", "var")
 def var(
     stage: Stage,
@@ -67,6 +74,8 @@ def var(
     over = axes(dim, x.ndim)
     count = math.prod(x.shape[axis] for axis in over)
     biased = stage.block("Variance", x, axis=over, keepdims=keepdim)
+    if count == less == 1:
+        stage.remark("note", TOO_FEW)
     return biased if not less else biased * (count / (count - less) if count > less else math.nan)
 
 

@@ -1,5 +1,4 @@
 // Sentences about wires and variables with a gradient, and what would help: those of the runtime.
-const WEIGHING = [...SAY.FACTORS, 'Conv2D'];
 const STEEP_KINDS = ['Arctan2', 'Div', 'Log', 'Pow', 'Sqrt'];
 const DISTANCES = ['BinaryCrossEntropy', 'CrossEntropy', 'Huber', 'MeanAbsoluteError', 'MeanSquaredError'];
 const MOST_NORMS = 8, MOST_GROWTH = 100;
@@ -364,7 +363,7 @@ class NumericSentences {
       if (watched.every(isSmall)) return phrase(SAY.POLES[kind] ?? SAY.POLES[''], block);
     }
     for (const entry of [wire, ...contributions.route(largest)]) {
-      const told = WEIGHING.includes(near.kind(near.targets[entry])) && this.largeData(entry);
+      const told = SAY.FACTORS.includes(near.kind(near.targets[entry])) && this.largeData(entry);
       if (told) return `${told} ${SAY.EXPLODES}`;
     }
     return SAY.EXPLODES;
@@ -397,6 +396,6 @@ class NumericSentences {
       const text = squashing.least < 0.01 ? SAY.KEEP_SMALL : SAY.NO_SQUASHING;
       return phrase(text, names([...squashing.nearest, ...unnamed]));
     }
-    return WEIGHING.includes(near.kind(near.targets[wire])) ? SAY.SMALL_WEIGHTS : '';
+    return SAY.FACTORS.includes(near.kind(near.targets[wire])) ? SAY.SMALL_WEIGHTS : '';
   }
 }

@@ -55,7 +55,7 @@ def test_a_column_against_a_row_is_found_with_both_shapes_and_its_line(make, los
 def test_a_loss_of_pytorch_pairs_other_numbers_of_targets_too():
     model = nn.Linear(4, 1)
     (finding,) = found(lambda x, y: F.mse_loss(model(x), y), torch.randn(5, 4), torch.randn(3))
-    assert finding.sentence.endswith("are broadcast to (5, 3). Give both one shape.")
+    assert "are broadcast to (5, 3). Give both one shape. Written at " in finding.sentence
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -80,3 +80,21 @@ def test_pairs_that_are_meant_are_fine():
         lambda x, y: F.mse_loss(model(x), torch.zeros(1)),
     ]
     assert [found(loss, x, y) for loss in losses] == [[]] * len(losses)
+
+
+def test_an_advantage_of_all_pairs_is_found():
+    policy, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+
+    def loss(x, returns):
+        value = critic(x)
+        advantage = returns - value.detach()
+        return F.mse_loss(value.squeeze(1), returns) - (advantage * policy(x)[:, 0]).mean()
+
+    (finding,) = found(loss, torch.randn(5, 4), torch.randn(5))
+    assert "are broadcast to (5, 5)" in finding.sentence
+
+
+def test_a_column_of_data_against_a_row_of_data_may_be_meant():
+    model = nn.Linear(4, 1)
+    x, y, z = torch.randn(5, 4), torch.randn(5, 1), torch.randn(5)
+    assert found(lambda x, y, z: ((y - z) * model(x)).mean(), x, y, z) == []

@@ -159,6 +159,106 @@ def test_what_numpy_computes_is_a_constant_of_the_run_and_said_to_be_lost():
     assert gw.Session(imported.diagram).backward().gradients["w"] is None
 
 
+def test_what_numpy_makes_of_another_shape_still_leads_back_to_what_it_was_made_of():
+    layer = torch.nn.Linear(3, 3)
+
+    def loss(x):
+        return torch.from_numpy(np.convolve(layer(x).detach().numpy(), [0.5, 0.5])).sum()
+
+    imported = gw.capture(loss, X)
+    (lost,) = [remark for remark in imported.remarks if remark.kind == "lost"]
+    assert "numpy" in lost.text
+    (first, second, _) = gw.diagnose(gw.Session(imported.diagram))
+    assert {first.key, second.key} == {"layer/weight", "layer/bias"}
+    assert "numpy (test_cuts.py:" in first.sentence
+
+
+def test_a_loss_that_nothing_trained_comes_into_is_captured():
+    layer = torch.nn.Linear(3, 1)
+    imported = gw.capture(lambda x: layer(x).sum() * 0 + 1 if x.sum() > 1e9 else x.new_ones(()), X)
+    assert imported.remarks[-1].text.endswith("its loss is a constant of this run.")
+
+
+def test_what_is_decided_by_numbers_is_said_to_train_nothing():
+    scorer, rows = torch.nn.Linear(3, 2), torch.eye(3)
+
+    def by_mask(x):
+        return rows[scorer(rows)[:, 0] > -9.0].sum()
+
+    def by_index(x):
+        return rows[scorer(x).argmax()].sum()
+
+    for loss in (by_mask, by_index):
+        texts = [r.text for r in gw.capture(loss, X).remarks if r.kind == "specialised"]
+        assert len(texts) == 1 and "No gradient comes through it to what decides it" in texts[0]
+    (plain,) = [r for r in gw.capture(lambda x: scorer(x[x > -9.0]).sum(), X).remarks
+                if r.kind == "specialised"]  # fmt: skip
+    assert "No gradient" not in plain.text
+
+
+def test_a_sample_without_gradient_has_its_name_its_cure_and_its_numbers():
+    policy = torch.nn.Linear(3, 1)
+
+    def loss(x):
+        return torch.distributions.Normal(policy(x), 0.5).sample().square().mean()
+
+    imported = gw.capture(loss, X)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    assert cut.block == "sample" and "use rsample()" in cut.text
+    sentences = [finding.sentence for finding in gw.diagnose(gw.Session(imported.diagram))]
+    assert all(s.startswith("No gradient: sample (test_cuts.py:") for s in sentences), sentences
+
+
+def test_a_drawing_under_no_grad_of_ones_own_is_no_sample():
+    def way(y):
+        with torch.no_grad():
+            return torch.distributions.Normal(y, 1.0).sample()
+
+    (cut,) = [remark for remark in captured(way).remarks if remark.kind == "cut"]
+    assert cut.block == "no_grad"
+
+
+class Backwards(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+    def backward(self, gradient):
+        return -gradient
+
+
+def test_what_has_no_effect_in_pytorch_is_said():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), Backwards(), torch.nn.Linear(2, 1))
+    model[0].requires_grad = False
+    model[2].weight.require_grad = False
+
+    def loss(x):
+        y = model(x)
+        y.detach()
+        torch.tanh(y)
+        return y.sum()
+
+    texts = [remark.text for remark in gw.capture(loss, X).remarks if remark.kind == "note"]
+    assert texts[0].startswith("model.0.requires_grad = False has no effect")
+    assert texts[1].startswith("backward() of Backwards is not called by autograd")
+    assert texts[2].startswith("model.2.weight.require_grad = False has no effect")
+    assert texts[3].startswith("detach() returns another tensor and leaves this one as it was")
+    assert texts[4].startswith("tanh() returns another tensor and leaves this one as it was")
+    assert len(texts) == 5
+
+
+def test_a_result_that_is_used_is_not_said_to_be_dropped():
+    model, kept = torch.nn.Linear(3, 2), []
+
+    def loss(x):
+        y = model(x)
+        kept.append(y.detach())
+        print(y.detach().abs().sum(), end="")
+        return (y - y.detach()).sum() + y.clamp(0.0).sum()
+
+    assert [r for r in gw.capture(loss, X).remarks if "is not used" in r.text] == []
+
+
 def test_a_network_without_gradient_is_cut_once_where_it_is_left():
     inner = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 3))
 

@@ -741,3 +741,26 @@ def test_what_is_written_to_without_blocks_is_recorded_or_refused_in_every_view(
         assert operator in str(error)
     else:
         assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("reduce", [torch.var, torch.std, lambda x: torch.var_mean(x)[0]])
+def test_the_variance_of_one_number_is_said_to_be_none(reduce):
+    one, two = trained(1), trained(2)
+    (text,) = [r.text for r in gw.capture(lambda: reduce(one)).remarks if "variance" in r.text]
+    assert "0 ÷ 0" in text and "unbiased=False" in text
+    assert [r for r in gw.capture(lambda: reduce(two)).remarks if "variance" in r.text] == []
+    biased = gw.capture(lambda: torch.var(one, unbiased=False))
+    assert [r for r in biased.remarks if "variance" in r.text] == []
+
+
+def test_a_mean_over_labels_that_are_all_ignored_is_said_to_be_over_none():
+    logits = trained(2, 3)
+
+    def said(labels, reduction="mean"):
+        labels = torch.tensor(labels)
+        imported = gw.capture(lambda: F.cross_entropy(logits, labels, reduction=reduction))
+        return [r for r in imported.remarks if "No label counts" in r.text]
+
+    assert len(said([-100, -100])) == 1
+    assert said([-100, 1]) == said([-100, -100], "sum") == []

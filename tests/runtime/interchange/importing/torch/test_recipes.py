@@ -156,3 +156,19 @@ def test_many_variables_without_such_patterns_are_refused():
     loss = lambda x: model(x).square().mean()  # noqa: E731
     with pytest.raises(UnsupportedError, match="70 parameters, and they are no whole modules"):
         gw.capture(loss, torch.randn(3, 2), optimizer=every_third(model))
+
+
+def test_weight_decay_is_said_to_move_what_gets_a_gradient_of_0():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    for parameter in model.parameters():
+        parameter.register_hook(torch.zeros_like)
+    groups = [
+        {"params": model[0].parameters()},
+        {"params": model[1].parameters(), "weight_decay": 0.0},
+    ]
+    optimizer = optim.AdamW(groups, weight_decay=0.25)
+    imported = gw.capture(lambda x: model(x).sum(), torch.randn(4, 3), optimizer=optimizer)
+    said = {f.key: f.sentence for f in gw.diagnose(gw.Session(imported.diagram))}
+    yet = "Yet optimiser moves it, by its weight_decay of 0.25."
+    assert [name for name, text in said.items() if yet in text] == ["weight", "bias"]
+    assert len(said) == 4

@@ -223,3 +223,14 @@ def test_a_hook_that_changes_nothing_is_no_block(hook):
     diagram = gw.capture(lambda x: layer(x).sum(), torch.randn(5, 3)).diagram
     assert not any(b.type_name() == "Recorded" for b in diagram.main.blocks.values())
     assert dict(layer.weight._backward_hooks) == before
+
+
+@pytest.mark.parametrize(
+    ("decompose", "what"),
+    [(torch.linalg.svd, "singular values"), (torch.linalg.eigh, "eigenvalues")],
+)
+def test_where_a_decomposition_has_no_finite_gradient_is_said(decompose, what):
+    matrix = nn.Parameter(torch.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    remarks = gw.capture(lambda: sum(x.sum() for x in decompose(matrix))).remarks
+    (text,) = [r.text for r in remarks if "has no rules" in r.text]
+    assert f"divided by differences of {what}" in text

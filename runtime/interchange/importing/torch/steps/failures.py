@@ -1,0 +1,197 @@
+"""Why a backward pass raises, with the lines of the program: torch says only that it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place
+
+_WRITTEN, _FREED, _NOTHING = (
+    "modified by an inplace operation",
+    "a second time",
+    "does not require grad",
+)
+"""What torch's messages have in them."""
+
+
+_AUGMENTED = re.compile(r"(?P<name>[\w.]+)\s*(?P<sign>\+|-|\*\*|\*|//|/|@)=(?!=)")
+_ITEM = re.compile(r"[\w.]+\[.*\]\s*(\+|-|\*|/)?=(?!=)")
+"""Statements that write to a whole tensor, and to a part of one."""
+
+
+@by_identity
+class Made(NamedTuple):
+    """An operator that made a node of autograd's graph."""
+
+    node: Any
+    name: str
+    place: Place
+    seen: tuple[tuple[Any, int], ...]
+    """Its arguments and results, with their versions then."""
+
+
+class Write(NamedTuple):
+    """A change of memory in place."""
+
+    name: str
+    place: Place
+    version: int
+    """Of the tensor, afterwards."""
+
+
+class History:
+    """What made the nodes of a run, and what wrote to its tensors. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Made] = {}
+        self._writes: dict[int, list[Write]] = {}
+        """By where the tensor's numbers begin in memory."""
+        self._passes: list[tuple[Any, Place]] = []
+        """Where backward passes began that have succeeded, and where they stand."""
+        with torch.enable_grad():
+            self._began = (torch.zeros((), requires_grad=True) * 1).grad_fn._sequence_nr()
+        """The number of the first node that the run can have made."""
+        self.stepping = False
+        """Whether an optimiser is making a step."""
+
+    def note(
+        self, name: str, given: Sequence[Any], results: Iterable[Any], written: Iterable[Any]
+    ) -> None:
+        """An operator has run."""
+        place = user_place()
+        base = name.partition(".")[0]
+        for tensor in written:
+            called = "step()" if self.stepping else base
+            write = Write(called, place, tensor._version)
+            self._writes.setdefault(_memory(tensor), []).append(write)
+        for result in results:
+            if (node := result.grad_fn) is not None:
+                seen = tuple((x, x._version) for x in (*given, result) if not x.is_inference())
+                self._made[id(node)] = Made(node, base, place, seen)
+
+    def made(self, tensor: Any) -> Made | None:
+        """What made a tensor, if that is known."""
+        return self._made.get(id(tensor.grad_fn))
+
+    def passed(self, loss: Any) -> None:
+        """A backward pass has succeeded."""
+        self._passes.append((loss.grad_fn, user_place()))
+
+    def why(self, loss: Any, error: RuntimeError, place: Place | None = None) -> Misstep:
+        """What a backward pass from a loss raises, and why."""
+        where = f"backward() ({place.line})" if place else "The backward pass"
+        text = str(error)
+        if _WRITTEN in text:
+            said, at = self._written_over(where, loss)
+        elif _FREED in text:
+            said, at = self._freed(where, loss)
+        elif _NOTHING in text:
+            said, at = f"{where} raises: nothing trained reaches what it differentiates.", None
+        else:
+            said, at = f"{where} raises: {text.partition(chr(10))[0]}", None
+        known = at or place or NOWHERE
+        return Misstep(text=said[:MAX_TEXT], written=known.written, raises=True)
+
+    def _written_over(self, where: str, loss: Any) -> tuple[str, Place | None]:
+        for node, made in self._nodes(loss.grad_fn):
+            for tensor, version in made.seen if made and _raises(node, _WRITTEN) else ():
+                writes = self._writes.get(_memory(tensor), ())
+                write = next((w for w in writes if w.version > version), None)
+                if write is None or tensor._version == version:
+                    continue
+                assert made is not None
+                return (
+                    f"{where} raises: {made.name} ({made.place.written}) needs a tensor as it was, "
+                    f"and {write.name} ({write.place.line}) has written over it since. "
+                    f"{_cure(write)}",
+                    write.place,
+                )
+        said = "it needs a tensor as it was, which has been changed in place since."
+        return f"{where} raises: {said}", None
+
+    def _freed(self, where: str, loss: Any) -> tuple[str, Place | None]:
+        """The nearest node that an earlier pass has been through, or one from before the run."""
+        nodes = list(self._nodes(loss.grad_fn))
+        own = {id(node) for node, _ in nodes}
+        for root, place in self._passes:
+            if common := own & {id(node) for node, _ in self._nodes(root)}:
+                break
+        else:
+            place, common = None, set()
+        for node, made in nodes:
+            is_old = node._sequence_nr() < self._began
+            if not is_old and id(node) not in common:
+                continue
+            by = (
+                f"backward() ({place.line}) has"
+                if place is not None and not is_old
+                else "an earlier one has"
+            )
+            whose = "from before this run" if is_old else "of this run"
+            which = f" by {made.name} ({made.place.written})" if made else ""
+            return (
+                f"{where} raises: it goes{which} into a graph {whose} a second time, which {by} "
+                "freed. Take what is carried over from there, such as a hidden state, with "
+                "detach().",
+                made.place if made else None,
+            )
+        return f"{where} raises: it goes through a graph a second time, which is freed.", None
+
+    def _nodes(self, root: Any) -> Iterator[tuple[Any, Made | None]]:
+        """The nodes of a graph but for leaves, the nearest first, with what made them, or the
+        nearest after them.
+        """
+        pending: list[tuple[Any, Made | None]] = [(root, None)]
+        seen = set()
+        for node, after in pending:
+            if node is None or id(node) in seen or hasattr(node, "variable"):
+                continue
+            seen.add(id(node))
+            made = self._made.get(id(node), after)
+            yield node, made
+            pending += [(before, made) for before, _ in node.next_functions]
+
+
+def _raises(node: Any, why: str) -> bool:
+    """Whether a node no longer has what it has saved, for this reason."""
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    for name in (*names, "saved_tensors"):
+        try:
+            getattr(node, name)
+        except RuntimeError as error:
+            if why in str(error):
+                return True
+        except AttributeError:
+            continue
+    return False
+
+
+def _cure(write: Write) -> str:
+    if write.name == "step()":
+        return (
+            "Call backward() before step(), compute it anew after step(), or take what an earlier "
+            "step has made with detach()."
+        )
+    code, plain = write.place.code, write.name.rstrip("_")
+    if f".{plain}_(" in code:
+        return f"Write {plain} without the _, which makes a new tensor."
+    if found := _AUGMENTED.match(code):
+        name, sign = found["name"], found["sign"]
+        return f"Write {name} = {name} {sign} … instead, which makes a new tensor."
+    if _ITEM.match(code):
+        return "Write into a clone() of it instead, or choose by torch.where."
+    if write.name.endswith("_"):
+        return "Give it inplace=False, or a clone()."
+    return "Make a new tensor instead, or write to a clone()."
+
+
+def _memory(tensor: Any) -> int:
+    has_some = tensor.layout == torch.strided and tensor.numel()
+    return tensor.untyped_storage().data_ptr() if has_some else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +40,10 @@ def call(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
     if known is not None:
         return known
     name = str(equation.params.get("name") or "")
-    own = name and name != "<lambda>" and not is_library_function(open_program(called))
-    with walk.inside([name] if own else []):
+    named = name and name != "<lambda>"
+    own = named and not is_library_function(open_program(called))
+    one = walk.stage.operation(name) if named and not own else nullcontext()
+    with walk.inside([name] if own else []), one:
         return walk.run(called, inputs)
 
 

@@ -167,7 +167,8 @@ class Walk:
             return [Wire(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
         if name not in WHOLE:
             raise UnsupportedError(name, "no block computes it")
-        found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
+        with self.stage.operation(name):
+            found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
         several = [found] if not isinstance(found, list | tuple) else found
         return [staged(self._exact(equation, i, x)) for i, x in enumerate(several)]
 

@@ -61,9 +61,8 @@ def _module(node: NodeProto, known: Mapping[str, str]) -> tuple[str, ...]:
 
 def _full_name(node: NodeProto) -> str:
     """The name of a node; that of its output, for one without where that has modules in it."""
-    if node.name or not node.output or "/" not in node.output[0]:
-        return node.name
-    return _OUTPUT.sub("", node.output[0])
+    output = str(node.output[0]) if node.output else ""
+    return _OUTPUT.sub("", output) if not node.name and "/" in output else str(node.name)
 
 
 def split(name: str) -> tuple[str, ...]:

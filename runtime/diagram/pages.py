@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -117,6 +117,30 @@ def page_at(diagram: Diagram, use: InstancePath, root: str = MAIN) -> str | None
         else:
             page = inner.page
     return page if page in diagram.pages and scan is None else None
+
+
+def page_named(diagram: Diagram, text: str) -> str | None:
+    """The page of this name, or the one used at this path; None if there is none.
+
+    A path may be that of a module which an import made one page with the only one inside it:
+    ``encoder/layer/0`` for ``encoder_layer/0``.
+    """
+    if text in diagram.pages:
+        return text
+    return _page_below(diagram, MAIN, InstancePath(text).names)
+
+
+def _page_below(diagram: Diagram, page: str, names: Sequence[str]) -> str | None:
+    if not names:
+        return page
+    for end in range(1, len(names) + 1):
+        inner = used_by(diagram, page, "_".join(names[:end]))
+        if inner is not None:
+            stepped = isinstance(inner, Scan) and names[end:] and inner.has_step(names[end])
+            found = _page_below(diagram, inner.page, names[end + bool(stepped) :])
+            if found is not None:
+                return found
+    return None
 
 
 def uses_of(diagram: DiagramView, page: str) -> Iterator[InstancePath]:

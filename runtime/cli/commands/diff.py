@@ -8,9 +8,13 @@ from typing import Annotated
 
 import typer
 
-from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.cli.arguments import Json
-from gradwire.runtime.cli.commands.picture import ENDINGS, drawing, missing_fonts
+from gradwire.runtime.cli.commands.picture import (
+    ENDINGS,
+    drawing,
+    missing_fonts,
+    required_page,
+)
 from gradwire.runtime.cli.output import CLEAN, UsageError, print_json, print_problems
 from gradwire.runtime.diagram import MAIN, Diagram
 from gradwire.runtime.diagram.files.storage import load_version
@@ -120,11 +124,8 @@ def _draw(report: DiffReport, output: Path, page: str | None) -> None:
         raise UsageError(
             f"{output}: pictures have another ending.", expected="one of " + ", ".join(ENDINGS)
         )
-    pages = report.changes.after.pages
-    if page is not None and page not in pages:
-        raise UsageError(
-            f"--page {page}: there is no such page.", next_step=did_you_mean(page, pages)
-        )
+    if page is not None:
+        page = required_page(report.changes.after, page)
     differing = (each.page for each in report.changes.pages if each.page is not None)
     headless = drawing("headless")
     print_problems(missing_fonts(output))

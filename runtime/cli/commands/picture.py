@@ -16,11 +16,14 @@ from gradwire.runtime.cli.arguments import DiagramFile
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram import MAIN, Diagnostic, Diagram
+from gradwire.runtime.diagram.pages import page_named
 from gradwire.runtime.publish.printable import visible
 from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from gradwire.runtime.diagram.model import Page
 
 ENDINGS = (".svg", ".png", ".pdf", ".tex")
 """Endings of the files that can be drawn."""
@@ -118,7 +121,8 @@ def picture(
     if every and select:
         raise UsageError("--all-pages draws whole pages; --select chooses blocks of one.")
     session, problems = open_session(file)
-    _require(session.diagram, page, select or ())
+    page = required_page(session.diagram, page)
+    _require(session.diagram.pages[page], page, select or ())
     print_problems(problems)
     options = {
         "legend": legend.value,
@@ -171,17 +175,23 @@ def drawing(module: str) -> Any:
         ) from None
 
 
-def _require(diagram: Diagram, page: str, names: list[str] | tuple[str, ...]) -> None:
-    """Raise UsageError unless the page and the blocks exist."""
-    if page not in diagram.pages:
+def required_page(diagram: Diagram, text: str) -> str:
+    """The page that ``--page`` names, by its name or path. Raises UsageError where none does."""
+    page = page_named(diagram, text)
+    if page is None:
         raise UsageError(
-            f"--page {page}: there is no such page.",
+            f"--page {text}: there is no such page.",
             expected="one of " + ", ".join(list(diagram.pages)[:20]),
-            next_step=did_you_mean(page, diagram.pages),
+            next_step=did_you_mean(text, diagram.pages),
         )
-    for name in names:
-        if name not in diagram.pages[page].blocks:
+    return page
+
+
+def _require(page: Page, name: str, blocks: Sequence[str]) -> None:
+    """Raise UsageError unless the page has the blocks."""
+    for block in blocks:
+        if block not in page.blocks:
             raise UsageError(
-                f"--select {name}: page {page} has no such block.",
-                next_step=did_you_mean(name, diagram.pages[page].blocks),
+                f"--select {block}: page {name} has no such block.",
+                next_step=did_you_mean(block, page.blocks),
             )

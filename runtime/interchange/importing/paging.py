@@ -22,8 +22,9 @@ from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.diagram.layout.later import arranged_later
 from gradwire.runtime.diagram.model import Diagram, Page
 from gradwire.runtime.diagram.paths import InstancePath, PortName
+from gradwire.runtime.interchange.importing.folding import fold
 from gradwire.runtime.interchange.importing.scopes import Scope, common
-from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
+from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock, is_trained
 from gradwire.runtime.interchange.importing.twins import Twin, find_twins, source_key
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Paging:
     def diagram(self, title: str, targets: Iterable[Staged]) -> Diagram:
         """The diagram of all variables and inputs, and of what the targets need."""
         kept = self._kept(targets)
+        fold(self._root, kept)
         arithmetic: dict[Scope, list[StagedBlock]] = defaultdict(list)
         for block in kept:
             if not isinstance(block.block, Source):
@@ -109,6 +111,9 @@ class Paging:
         for block in placed:
             lines = [block.scope, *(reader.scope for reader in readers[block])]
             self._home[block] = common(lines) if isinstance(block.block, Source) else block.scope
+            if block.parameter and self._home[block] is not block.scope:
+                between = block.scope.names[len(self._home[block].names) :]
+                block.name = "_".join([*between, block.name])
         self._own(placed, readers, arithmetic)
         placed = self._in_order(placed, readers)
         self._put(placed)
@@ -218,7 +223,7 @@ class Paging:
                 source in owned
                 and owned[source] in block.block.ownable
                 and readers[source] == [block]
-                and (source.name == owned[source] or not _is_trained(source))
+                and (source.name == owned[source] or not is_trained(source))
                 for source in variables
             )
             if fits:
@@ -352,12 +357,8 @@ class Paging:
         return ((scope, self._sheets[scope]) for scope in ordered)
 
 
-def _is_trained(block: StagedBlock) -> bool:
-    return isinstance(block.block, Source) and block.block.wants_gradient
-
-
 def _is_buffer(block: StagedBlock) -> bool:
-    return isinstance(block.block, Variable) and not _is_trained(block)
+    return isinstance(block.block, Variable) and not is_trained(block)
 
 
 def _literal(x: Staged, operands: Iterable[Staged]) -> PortLiteral:

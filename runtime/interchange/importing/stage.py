@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.block import Block, Shape
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.importing.staged import Operation
 
 Body: TypeAlias = Callable[
     [Mapping[str, Staged]], tuple[Mapping[str, Staged], Mapping[str, Staged]]
@@ -75,6 +76,8 @@ class Stage(Shaping):
         self._root = Scope()
         self._scope = self._root
         self._written = ""
+        self._operation: Operation | None = None
+        self._operations = 0
         self._blocks: list[StagedBlock] = []
         self._known: dict[Value, NDArray[Any]] = {}
         self._specialised: set[Value] = set()
@@ -100,6 +103,17 @@ class Stage(Shaping):
             yield
         finally:
             self._scope, self._written = before
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """Put up the blocks of one operation of the model, which may get a page of their own."""
+        before = self._operation
+        self._operations += 1
+        self._operation = before or (name, self._operations)
+        try:
+            yield
+        finally:
+            self._operation = before
 
     def constant(self, array: Any) -> Staged:
         """Fixed numbers, in the dtype of the array; LimitError where there are too many."""
@@ -338,7 +352,7 @@ class Stage(Shaping):
     ) -> tuple[Staged, ...]:
         if self._written:
             block = block.model_copy(update={"written": self._written})
-        staged = StagedBlock(block, inputs, self._scope, name)
+        staged = StagedBlock(block, inputs, self._scope, name, operation=self._operation)
         self._blocks.append(staged)
         ports = zip(values, block.output_names(), strict=True)
         return tuple(Staged(self, value, staged, port) for value, port in ports)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import LimitError
 from gradwire.blocks.limits import MAX_CONSTANT
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Scope
     from gradwire.runtime.interchange.importing.stage import Stage
 
+Operation: TypeAlias = "tuple[str, int]"
+"""An operation of the model: its name, and a number that no other one has."""
 Operand: TypeAlias = "Staged | bool | int | float"
 MAX_HELD = 2**30
 """Elements of all constants of a model, while it is put up."""
@@ -41,6 +44,8 @@ class StagedBlock:
     """The model's own name of the variable or input that this is."""
     body: Scope | None = None
     """The scope of the body that this Scan runs."""
+    operation: Operation | None = None
+    """The operation of the model that it is a part of."""
 
 
 @dataclass(eq=False, slots=True)
@@ -139,6 +144,11 @@ class Staged:
 
     def __repr__(self) -> str:
         return f"<staged {self.dtype}{list(self.shape)}>"
+
+
+def is_trained(block: StagedBlock) -> bool:
+    """Whether it is a variable that training updates."""
+    return isinstance(block.block, Source) and block.block.wants_gradient
 
 
 def inputs_by_port(block: Block, inputs: Sequence[Staged | None]) -> dict[str, Staged]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,6 +46,11 @@ def find_twins(root: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]) -
     ``arithmetic`` has the blocks of every scope and those inside it, without sources, in order.
     """
     found: dict[Scope, Twin] = {}
+    readers: dict[StagedBlock | None, set[tuple[str, ...]]] = defaultdict(set)
+    for block in arithmetic.get(root, ()):
+        for x in block.inputs.values():
+            readers[x.source].add(tuple(block.scope.names))
+    shared = {source for source, names in readers.items() if len(names) > 1}
     pending = [root]
     while pending:
         scope = pending.pop()
@@ -52,7 +58,7 @@ def find_twins(root: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]) -
         for call, inner in scope.inside.items():
             twin = None
             if call.number > 1 and call.name in first and not inner.is_loop:
-                twin = _twin(first[call.name], inner, arithmetic)
+                twin = _twin(first[call.name], inner, arithmetic, shared)
             if twin is None:
                 pending.append(inner)
             else:
@@ -61,11 +67,14 @@ def find_twins(root: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]) -
 
 
 def _twin(
-    first: Scope, later: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]
+    first: Scope,
+    later: Scope,
+    arithmetic: Mapping[Scope, Sequence[StagedBlock]],
+    shared: Container[StagedBlock | None],
 ) -> Twin | None:
     """How a later call corresponds to the first one; None where they differ."""
     ours, theirs = arithmetic.get(later, ()), arithmetic.get(first, ())
-    if not ours or len(ours) != len(theirs) or _is_one_function(ours):
+    if not ours or len(ours) != len(theirs) or _is_one_function(ours, shared):
         return None
     twin = Twin(first)
     for block, like in zip(ours, theirs, strict=True):
@@ -82,9 +91,11 @@ def _twin(
     return twin
 
 
-def _is_one_function(blocks: Sequence[StagedBlock]) -> bool:
-    """Whether a module is one block without variables, which can as well stand there each time."""
-    return len(blocks) == 1 and not any(map(_is_variable, blocks[0].inputs.values()))
+def _is_one_function(blocks: Sequence[StagedBlock], shared: Container[StagedBlock | None]) -> bool:
+    """Whether a module is one block without variables of its own: it can stand there each time."""
+    return len(blocks) == 1 and all(
+        x.source in shared for x in blocks[0].inputs.values() if _is_variable(x)
+    )
 
 
 def _same_work(block: Block, like: Block) -> bool:

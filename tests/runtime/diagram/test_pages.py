@@ -6,7 +6,14 @@ from gradwire.blocks.library.arithmetic import Mul
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
 from gradwire.runtime.diagram import ROOT, Diagram, InstancePath, Page
-from gradwire.runtime.diagram.pages import Address, all_blocks, page_at, resolve, uses_of
+from gradwire.runtime.diagram.pages import (
+    Address,
+    all_blocks,
+    page_at,
+    page_named,
+    resolve,
+    uses_of,
+)
 
 
 def nested() -> Diagram:
@@ -36,6 +43,29 @@ def test_a_use_shows_a_page() -> None:
     assert page_at(diagram, ROOT, "spare") == "spare"
     for use, root in (("net/mul1", "main"), ("enc/lost", "main"), ("", "gone"), ("a", "gone")):
         assert page_at(diagram, InstancePath(use), root) is None
+
+
+def test_a_page_is_named_by_its_name_or_by_a_path() -> None:
+    scan = Scan(page="step", steps=2)
+    diagram = Diagram(
+        {
+            "main": Page({"encoder_layer": PageBlock(page="layers"), "encoder": Mul()}),
+            "layers": Page({"0": PageBlock(page="first"), "scan": scan}),
+            "first": Page({}),
+            "step": Page({"in": PageBlock(page="first")}),
+        }
+    )
+    for text, page in (
+        ("first", "first"),
+        ("encoder_layer/0", "first"),
+        ("encoder/layer/0", "first"),
+        ("encoder/layer", "layers"),
+        ("encoder/layer/scan", "step"),
+        ("encoder/layer/scan/1/in", "first"),
+    ):
+        assert page_named(diagram, text) == page
+    for text in ("encoder", "encoder/layer/1", "encoder/layer/scan/2/in", "layer/0"):
+        assert page_named(diagram, text) is None
 
 
 def test_uses_are_found_from_outside_in() -> None:

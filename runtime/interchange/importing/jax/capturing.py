@@ -11,7 +11,14 @@ from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison
 from gradwire.runtime.interchange.importing.comparing import with_comparison
 from gradwire.runtime.interchange.importing.jax.arguments import Leaf, read_arguments
 from gradwire.runtime.interchange.importing.jax.checking import compare_with_jax
-from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held, staged
+from gradwire.runtime.interchange.importing.jax.operands import (
+    Opaque,
+    Operand,
+    Wire,
+    held,
+    staged,
+)
+from gradwire.runtime.interchange.importing.jax.recorded.regions import Regions
 from gradwire.runtime.interchange.importing.jax.results import named_results
 from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
 from gradwire.runtime.interchange.importing.jax.walking import Walk
@@ -43,13 +50,19 @@ def capture_jax(
         [leaf.array for leaf in read.leaves]
     )
     leaves = [_leaf(stage, leaf) for leaf in read.leaves]
-    results = Walk(stage, STRUCTURES).run(program, leaves)
+    regions = Regions(stage)
+    results = Walk(stage, STRUCTURES, regions).run(program, leaves)
     stage.settle()
-    names = named_results(shape)
+    names = list(named_results(shape))
     outputs = {
         name: x.wide(stage) for name, x in zip(names, results, strict=True) if isinstance(x, Wire)
     }
+    for name, x in zip(names, results, strict=True):
+        if isinstance(x, Opaque):
+            stage.remark("lost", f"{name} is complex: no block carries it.")
     chosen = options.loss or ("loss" if "loss" in names else "")
+    arrays = [leaf.array for leaf in read.leaves]
+    regions.finish(program, arrays, names.index(chosen) if chosen in names else None)
     imported = conclude(stage, outputs, replace(options, loss=chosen))
     if not check:
         return imported
@@ -69,7 +82,7 @@ def _leaf(stage: Stage, leaf: Leaf) -> Operand:
     if leaf.array.dtype.name == "bfloat16":
         stage.remark("note", f"{leaf.name} has bfloat16 numbers, which are computed in float32.")
     constant = held(stage, leaf.array)
-    if isinstance(constant, Held):
+    if not isinstance(constant, Wire):
         return constant
     array = constant.narrow.array
     if leaf.is_variable:

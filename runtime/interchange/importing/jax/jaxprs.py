@@ -9,6 +9,9 @@ Params: TypeAlias = Mapping[str, Any]
 """The parameters of a primitive, whose types are as many as there are primitives."""
 
 
+CALLS = ("checkpoint", "closed_call", "core_call", "jit", "pjit", "remat", "remat2")
+"""Primitives that only call a program."""
+_PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 DRAWING = frozenset({"random_bits", "random_gamma", "rng_bit_generator", "threefry2x32"})
 """Primitives that draw random numbers."""
 
@@ -125,15 +128,26 @@ def live_equations(jaxpr: Jaxpr) -> list[Equation]:
     return live[::-1]
 
 
+def called(equation: Equation) -> ClosedJaxpr | Jaxpr:
+    """The program that an equation calls."""
+    found: ClosedJaxpr | Jaxpr = next(
+        equation.params[key] for key in _PROGRAMS if key in equation.params
+    )
+    return found
+
+
 def has_stop(equation: Equation) -> bool:
     """Whether it stops gradient, or runs a program that does."""
-    if equation.primitive.name == "stop_gradient":
-        return True
-    return any(has_stop(inner) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)
+    return runs(equation, "stop_gradient")
 
 
 def draws(equation: Equation) -> bool:
     """Whether it draws random numbers, or runs a program that does."""
-    if equation.primitive.name in DRAWING:
+    return runs(equation, *DRAWING)
+
+
+def runs(equation: Equation, *names: str) -> bool:
+    """Whether it is one of these primitives, or runs a program that has one."""
+    if equation.primitive.name in names:
         return True
-    return any(draws(inner) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)
+    return any(runs(inner, *names) for jaxpr in inner_jaxprs(equation) for inner in jaxpr.eqns)

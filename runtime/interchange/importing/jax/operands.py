@@ -13,6 +13,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -52,7 +53,23 @@ class Held:
     array: Any
 
 
-Operand: TypeAlias = Wire | Held
+@dataclass(eq=False, frozen=True)
+class Piece:
+    """An equation that no block computes, with what it is given."""
+
+    equation: Equation
+    inputs: tuple[Operand, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Opaque:
+    """An output of such an equation that no block carries, such as complex numbers."""
+
+    piece: Piece
+    index: int
+
+
+Operand: TypeAlias = "Wire | Held | Opaque"
 
 
 def staged(x: Staged) -> Wire:
@@ -70,6 +87,8 @@ def held(stage: Stage, array: Any) -> Operand:
 
 def array_of(x: Operand) -> Any:
     """The numbers of an operand, in its full shape; None where it depends on inputs."""
+    if isinstance(x, Opaque):
+        return None
     if not isinstance(x, Wire):
         return x.array
     return None if x.narrow.array is None else np.broadcast_to(x.narrow.array, x.shape)

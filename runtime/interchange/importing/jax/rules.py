@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
 from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
 from gradwire.runtime.interchange.importing.jax.places import origin
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.walking import Walk
     from gradwire.runtime.interchange.importing.staged import Staged
+
+_NO_TRANSPOSE = (AssertionError, NotImplementedError, TypeError, ValueError)
+"""What JAX raises for a rule that is not linear in the gradient."""
 
 
 def with_rule(
@@ -42,7 +46,7 @@ def with_rule(
         block = _block(walk, probe, name, values[0], sources[0])
         if block is not None:
             return [staged(block)]
-    return _as_it_is(walk, probe, name, values, [x.wide(walk.stage) for x in wires])
+    return _as_it_is(walk, probe, name, values, wires)
 
 
 def _points(walk: Walk, equation: Equation, inputs: list[Wire]) -> list[list[Any]]:
@@ -97,16 +101,18 @@ def _round(number: float) -> float:
 
 
 def _as_it_is(
-    walk: Walk, probe: Probe, name: str, values: list[Staged], inputs: list[Staged]
+    walk: Walk, probe: Probe, name: str, values: list[Staged], given: list[Wire]
 ) -> list[Operand]:
+    inputs = [x.wide(walk.stage) for x in given]
     stage, atoms = walk.stage, probe.equation.outvars
     by_jvp = probe.equation.primitive.name == "custom_jvp_call"
     try:
         program = probe.tangents(by_jvp)
-    except (TypeError, ValueError, NotImplementedError) as error:  # JAX has no derivative here
+    except _NO_TRANSPOSE as error:
+        if len(values) == 1:
+            return walk.with_recorded_gradient(probe.equation, given, values[0], name)
         why = str(error).partition("\n")[0][:200]
-        stage.remark("lost", f"The rule of {name} is lost, its operations' own holds: {why}")
-        return [staged(x) for x in values]
+        raise UnsupportedError(name, f"of its rule JAX has no derivative: {why}") from error
     fixed = [stage.block("StopGradient", x, name=f"{name} at") if x.is_float else x for x in inputs]
     moving = [inputs[i] for i in probe.floats]
     with walk.without_rules():

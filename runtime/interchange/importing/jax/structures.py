@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.jax.functions import library_block
-from gradwire.runtime.interchange.importing.jax.jaxprs import DRAWING, evaluate, open_program
+from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    CALLS,
+    DRAWING,
+    called,
+    evaluate,
+    open_program,
+)
 from gradwire.runtime.interchange.importing.jax.loops import LOOPS
 from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held
+from gradwire.runtime.interchange.importing.jax.operations.devices import DEVICES
 from gradwire.runtime.interchange.importing.jax.places import (
     is_library_function,
     origin,
@@ -18,44 +26,36 @@ from gradwire.runtime.interchange.importing.jax.places import (
 from gradwire.runtime.interchange.importing.jax.rules import with_rule
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
     from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
-
-_PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-
-
-def program(equation: Equation) -> ClosedJaxpr | Jaxpr:
-    """The program that an equation calls."""
-    found: ClosedJaxpr | Jaxpr = next(
-        equation.params[key] for key in _PROGRAMS if key in equation.params
-    )
-    return found
 
 
 def call(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A function of the user's own becomes a page, one of a library its blocks."""
-    called = program(equation)
-    known = library_block(walk, equation, called, inputs)
+    program = called(equation)
+    known = library_block(walk, equation, program, inputs)
     if known is not None:
         return known
     name = str(equation.params.get("name") or "")
-    own = name and name != "<lambda>" and not is_library_function(open_program(called))
-    with walk.inside([name] if own else []):
-        return walk.run(called, inputs)
+    named = name and name != "<lambda>"
+    own = named and not is_library_function(open_program(program))
+    one = walk.stage.operation(name) if named and not own else nullcontext()
+    with walk.inside([name] if own else []), one:
+        return walk.run(program, inputs)
 
 
 def custom(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A function with a rule for its derivative."""
-    called = program(equation)
-    own = library_block(walk, equation, called, inputs)
+    program = called(equation)
+    own = library_block(walk, equation, program, inputs)
     if own is not None and equation.primitive.name == "custom_jvp_call":
         return own
     if not walk.follows_rules:
         return call(walk, equation, inputs)
-    name = origin(open_program(called))[0]
-    is_library = is_library_function(open_program(called))
+    name = origin(open_program(program))[0]
+    is_library = is_library_function(open_program(program))
     with walk.inside([] if is_library or not name.isidentifier() else [name]):
-        return with_rule(walk, equation, called, inputs)
+        return with_rule(walk, equation, program, inputs)
 
 
 def stop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -79,7 +79,9 @@ def same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
 
 def from_key(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """Random numbers, from a key that is an input: those of the example."""
-    known = [x.array if isinstance(x, Held) else _numbers(walk, x) for x in inputs]
+    known = [
+        x.array if isinstance(x, Held) else _numbers(walk, walk.wire(x, equation)) for x in inputs
+    ]
     return [held(walk.stage, array) for array in evaluate(equation, known)]
 
 
@@ -90,17 +92,12 @@ def _numbers(walk: Walk, x: Wire) -> Any:
 STRUCTURES: dict[str, Structure] = {
     **dict.fromkeys((*DRAWING, "random_wrap", "random_seed", "random_fold_in"), from_key),
     **LOOPS,
-    "checkpoint": call,
-    "closed_call": call,
-    "core_call": call,
+    **DEVICES,
+    **dict.fromkeys(CALLS, call),
     "custom_jvp_call": custom,
     "custom_vjp_call": custom,
     "custom_vjp_call_jaxpr": custom,
-    "jit": call,
     "device_put": same,
     "optimization_barrier": same,
-    "pjit": call,
-    "remat": call,
-    "remat2": call,
     "stop_gradient": stop,
 }

@@ -12,6 +12,7 @@ import numpy as np
 from gradwire.runtime.engine.interruption import until_cancelled
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    CALLS,
     Literal,
     draws,
     dtype_of,
@@ -22,6 +23,7 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
 )
 from gradwire.runtime.interchange.importing.jax.known import NOTHING_KNOWN
 from gradwire.runtime.interchange.importing.jax.operands import (
+    Opaque,
     Operand,
     Wire,
     array_of,
@@ -29,6 +31,7 @@ from gradwire.runtime.interchange.importing.jax.operands import (
     held,
     staged,
 )
+from gradwire.runtime.interchange.importing.jax.operations.devices import DEVICES
 from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
 from gradwire.runtime.interchange.importing.jax.patterns import recognised
 from gradwire.runtime.interchange.importing.jax.places import Calls, modules, written
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.known import KnownPart
+    from gradwire.runtime.interchange.importing.jax.recorded.regions import Regions
+    from gradwire.runtime.interchange.importing.jax.recorded.replay import Place
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -66,13 +71,21 @@ class Frame:
 class Walk:
     """One import of a program and of all that it calls."""
 
-    def __init__(self, stage: Stage, structures: Mapping[str, Structure]) -> None:
+    def __init__(
+        self, stage: Stage, structures: Mapping[str, Structure], regions: Regions | None = None
+    ) -> None:
         self.stage = stage
         self._structures = structures
         self._calls = Calls()
         self._here: list[str] = []
         """The modules around the equation that is being walked."""
         self._count = 0
+        self.regions: Regions | None = regions
+        """Where what no block computes is recorded; None where it can't be."""
+        self._own: Regions | None = None
+        """The same for the equation that is being walked as a whole."""
+        self._place: Place = ()
+        """The equation that is being walked, behind those that call it."""
         self.follows_rules = True
         """Whether the users' own rules for derivatives count, and not those of operations."""
 
@@ -127,6 +140,26 @@ class Walk:
             self.follows_rules = before
 
     @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Walk what follows, of which nothing is recorded by itself."""
+        before = self.regions, self._own
+        self.regions, self._own = None, self.regions
+        try:
+            yield
+        finally:
+            self.regions, self._own = before
+
+    def with_recorded_gradient(
+        self, equation: Equation, inputs: Sequence[Operand], value: Staged, name: str
+    ) -> list[Operand]:
+        """The output of an equation that is being walked as a whole: its value is computed, its
+        gradient that of this run. Raises UnsupportedError where it can't be recorded.
+        """
+        if self._own is None:
+            raise UnsupportedError(name, "its rule for gradients is not linear in them")
+        return self._own.put_up(self._place, equation, inputs, value, name)
+
+    @contextmanager
     def body(self) -> Iterator[None]:
         """Walk what follows in the body of a loop, where modules count from the loop."""
         before = self._here, self._calls
@@ -143,20 +176,40 @@ class Walk:
 
     def _placed(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
         """The outputs of an equation; what can't be imported gets its place in the program."""
+        around, self._place = self._place, (*self._place, id(equation))
         try:
-            return self._equation(equation, inputs)
+            return self._recorded_or_made(equation, inputs)
         except UnsupportedError as error:
             if error.written or not written(equation):
                 raise
             raise UnsupportedError(error.operation, error.why, written=written(equation)) from None
+        finally:
+            self._place = around
+
+    def _recorded_or_made(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+        """The outputs of an equation in blocks, or as they are in this run if none compute it."""
+        try:
+            return self._equation(equation, inputs)
+        except UnsupportedError as error:
+            if self.regions is None:
+                raise
+            try:
+                return self.regions.put_up(self._place, equation, inputs)
+            except UnsupportedError:
+                raise error from None
 
     def _equation(self, equation: Equation, inputs: list[Operand]) -> list[Operand]:
         name = equation.primitive.name
         outputs = self._computed(equation, inputs)
         if outputs is not None:
             return outputs
-        if name in self._structures:
+        if name in CALLS:
             return self._structures[name](self, equation, inputs)
+        if any(isinstance(x, Opaque) for x in inputs):
+            raise UnsupportedError(name, "no block carries complex numbers")
+        if name in self._structures:
+            with self.unrecorded():
+                return self._structures[name](self, equation, inputs)
         wires = [self.wire(x, equation) for x in inputs]
         shapes = [atom.aval.shape for atom in equation.outvars]
         if name in LAZY:
@@ -167,7 +220,8 @@ class Walk:
             return [Wire(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
         if name not in WHOLE:
             raise UnsupportedError(name, "no block computes it")
-        found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
+        with self.stage.operation(name):
+            found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
         several = [found] if not isinstance(found, list | tuple) else found
         return [staged(self._exact(equation, i, x)) for i, x in enumerate(several)]
 
@@ -176,7 +230,7 @@ class Walk:
         known = [array_of(x) for x in inputs]
         name = equation.primitive.name
         plain = name in WHOLE or name in ELEMENTWISE or name in LAZY
-        if any(array is None for array in known) or has_stop(equation):
+        if name in DEVICES or any(array is None for array in known) or has_stop(equation):
             return None
         if plain and all(isinstance(x, Wire) for x in inputs):
             return None  # the stage folds it
@@ -189,7 +243,8 @@ class Walk:
         """The operand of an equation of blocks."""
         if isinstance(x, Wire):
             return x
-        raise UnsupportedError(equation.primitive.name, f"no block carries {x.array.dtype}")
+        dtype = "complex numbers" if isinstance(x, Opaque) else x.array.dtype
+        raise UnsupportedError(equation.primitive.name, f"no block carries {dtype}")
 
     def _fitting(self, equation: Equation, index: int, x: Staged, shape: Shape) -> Staged:
         """An output with the dtype that JAX has; its shape broadcasts to JAX's."""

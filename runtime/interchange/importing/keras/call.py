@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
@@ -70,6 +72,20 @@ class Call:
         has it, ``called`` what that part is called.
         """
         return self.variables.get(self.layer, number, own, turned, inside, called, trainable)
+
+    def constant(self, key: str, default: float, dtype: str) -> Staged:
+        """Numbers among the settings, one or a list of them."""
+        given = self.config.json(key)
+        if not isinstance(given, list):
+            return self.stage.constant(np.asarray(self.config.number(key, default), dtype))
+        try:
+            return self.stage.constant(np.array(given, dtype))
+        except (TypeError, ValueError) as error:
+            raise FileError(
+                f"The setting {key!r} of the layer {self.layer.name!r} is wrong.",
+                expected="numbers",
+                got=repr(given)[:80],
+            ) from error
 
     def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
         """The main block of the layer."""

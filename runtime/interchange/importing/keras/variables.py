@@ -47,7 +47,7 @@ class Variables:
         """The variable with this number. Raises FileError where the file has none."""
         place = f"{layer.place}/{inside}" if inside else layer.place
         if (place, number) not in self._made:
-            array = self._array(layer, place, number)
+            array = self.array(layer, number, inside)
             path = [*self.module, layer.name, *filter(None, called.split("/")), own]
             trained = trainable and not self.frozen and layer.config.flag("trainable", True)
             inner = f"{called.replace('/', '_')}_{own}" if called else _PORTS.get(own, own)
@@ -60,7 +60,9 @@ class Variables:
             )
         return self._made[place, number]
 
-    def _array(self, layer: Layer, place: str, number: int) -> NDArray[Any]:
+    def array(self, layer: Layer, number: int, inside: str = "") -> NDArray[Any]:
+        """The numbers of a variable, for what is none in blocks. Raises FileError without any."""
+        place = f"{layer.place}/{inside}" if inside else layer.place
         if place not in self._read:
             self._read[place] = self._weights.of(place)
         arrays = self._read[place]

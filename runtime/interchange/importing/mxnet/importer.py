@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.errors import FileError
+from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
 from gradwire.runtime.interchange.importing.mxnet.arguments import Arguments
 from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
@@ -145,7 +146,8 @@ class _Importer:
 def _applied(operator: Operator, call: Call) -> Staged | tuple[Staged, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
-        return operator(call)
+        with call.stage.operation(snake_case(call.node.operator)):
+            return operator(call)
     except (IndexError, ValueError, ArithmeticError) as error:
         raise FileError(
             f"The attributes of the node {call.node.name!r} don't fit its inputs.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import FileError, GradwireError, Location
 from gradwire.blocks.limits import MAX_INSTANCES
+from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.onnx.functions import Functions, with_attributes
 from gradwire.runtime.interchange.importing.onnx.marks import marked
@@ -153,7 +154,8 @@ class GraphReader:
         rule = RULES_BY_DOMAIN.get(domain, {}).get(proto.op_type)
         if rule is not None:
             try:
-                result = rule(self._context(proto, inputs, domain))
+                with self.stage.operation(snake_case(proto.op_type)):
+                    result = rule(self._context(proto, inputs, domain))
                 if result is not NotImplemented:
                     return result
             except _INVALID as error:

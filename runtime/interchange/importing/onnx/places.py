@@ -22,6 +22,7 @@ _LINE = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})')
 _OLD_LINE = re.compile(r"^([^\s()]{1,1000})\((\d{1,9})\):", re.MULTILINE)
 _QUOTED = re.compile(r"'([^'\n]{0,1000})'")
 _SLASHES = re.compile(r"[/\\]")
+_OUTPUT = re.compile(r"(?:_output_|:)\d+\Z")
 _NUMBERED = re.compile(r"[_.:]?\d*\Z")
 
 
@@ -54,8 +55,14 @@ def _module(node: NodeProto, known: Mapping[str, str]) -> tuple[str, ...]:
     if scopes:
         names = _QUOTED.findall(scopes[:_MAX_TEXT])
         return split(names[-2]) if len(names) > 1 else ()
-    module = node.name.rpartition("/")[0]
+    module = _full_name(node).rpartition("/")[0]
     return split(module) if module else ()
+
+
+def _full_name(node: NodeProto) -> str:
+    """The name of a node; that of its output, for one without where that has modules in it."""
+    output = str(node.output[0]) if node.output else ""
+    return _OUTPUT.sub("", output) if not node.name and "/" in output else str(node.name)
 
 
 def split(name: str) -> tuple[str, ...]:
@@ -104,7 +111,7 @@ def _own_name(node: NodeProto, known: Mapping[str, str]) -> str:
     block = known.get("gradwire.block", "").rpartition("/")[2]
     if block:
         return block if node.output[0].partition(".")[0].rpartition("/")[2] == block else ""
-    name = node.name.rpartition("/")[2]
+    name = _full_name(node).rpartition("/")[2]
     stem = _NUMBERED.sub("", name).lower()
     operator = node.op_type.lower()
     plain = stem in (operator, f"{operator}node", "n", "") or name.startswith("node_")

@@ -1,5 +1,6 @@
 """What each ONNX operator is in blocks, a module for each family."""
 
+from gradwire.runtime.interchange.importing.onnx import learning
 from gradwire.runtime.interchange.importing.onnx.operators import (
     control,
     convolutions,
@@ -20,8 +21,8 @@ from gradwire.runtime.interchange.importing.onnx.operators import (
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES
 
 FAMILIES = (
-    control, convolutions, drawing, elementwise, indexing, normalization, pooling, products,
-    quantization, recurrent, reductions, regions, resizing, shapes, signals,
+    control, convolutions, drawing, elementwise, indexing, learning, normalization, pooling,
+    products, quantization, recurrent, reductions, regions, resizing, shapes, signals,
 )  # fmt: skip
 """Modules that register rules."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
+from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.progress import advanced
 from gradwire.runtime.interchange.importing.scopes import Call as Use
@@ -327,7 +328,8 @@ def _text(part: Part) -> str:
 def _guarded(operator: Operator, call: Call) -> Item | tuple[Item, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
-        return operator(call)
+        with call.stage.operation(snake_case(call.node.operator)):
+            return operator(call)
     except (IndexError, ValueError, ArithmeticError) as error:
         raise FileError(
             f"The inputs of the node {call.node.name!r} don't fit {call.node.operator}."

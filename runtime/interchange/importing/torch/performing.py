@@ -125,7 +125,8 @@ class Performer:
 
     def _called(self, name: str, call: Callable[[], Any]) -> list[Any]:
         try:
-            found = call()
+            with self.stage.operation(name):
+                found = call()
         except UnsupportedError:
             raise
         except GradwireError as error:

@@ -92,6 +92,22 @@ def test_errors_of_the_diagram_are_shown_and_drawn(gradwire, diagram, tmp_path):
     assert path.exists()
 
 
+def test_a_page_is_drawn_by_its_name_or_path(gradwire, diagram, tmp_path):
+    inner = {"only_here": {"type": "Constant", "value": 1.0}, "out": {"type": "PageOutput"}}
+    layers = {"0": {"type": "Page", "page": "first"}, "out": {"type": "PageOutput"}}
+    path = diagram(
+        {"encoder_layer": {"type": "Page", "page": "layers"}, "loss": {"type": "Loss"}},
+        {"loss.x": "encoder_layer.out"},
+        layers=(layers, {"out.x": "0.out"}),
+        first=(inner, {"out.x": "only_here.out"}),
+    )
+    out = tmp_path / "out.svg"
+    for page in ("first", "encoder/layer/0"):
+        assert gradwire("picture", path, "-o", out, "--text", "text", "--page", page).code == 0
+        assert "only_here" in texts(out)
+        out.unlink()
+
+
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("options", "said"),

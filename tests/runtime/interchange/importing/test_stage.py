@@ -67,9 +67,9 @@ def test_a_module_is_a_page_and_its_parameters_keep_their_names():
         y = stage.block("Tanh", stage.block("MatMul", x, weight))
     stage.loss(stage.block("Sum", y))
     imported = stage.finish()
-    assert imported.parameters == {"enc.0.w": "enc/0/w"}
+    assert imported.parameters == {"enc.0.w": "enc_0/w"}
     assert imported.inputs == {"x": "x"} and imported.outputs == {"loss": "loss.out"}
-    assert run(imported).backward().gradients["enc/0/w"].shape == (3, 2)
+    assert run(imported).backward().gradients["enc_0/w"].shape == (3, 2)
 
 
 def test_a_module_of_one_block_is_that_block_with_variables_of_its_own():
@@ -166,7 +166,7 @@ def test_a_layer_of_a_module_called_twice_owns_its_variables():
 def test_calls_that_differ_are_pages_of_their_own_and_share_the_variable():
     imported = called_twice(*stage_with_input(), (2.0, 3.0))
     assert set(imported.diagram.pages) == {"main", "f", "f_2"}
-    assert imported.parameters == {"f.w": "w"}
+    assert imported.parameters == {"f.w": "f_w"}
     x, weight = example((2, 3)), example((3, 3))
     first = np.tanh(2 * x @ weight)
     wanted = np.sum(first + np.tanh(3 * first @ weight))

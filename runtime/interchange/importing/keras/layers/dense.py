@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
+_AUGMENTING = (
+    "RandomBrightness", "RandomContrast", "RandomCrop", "RandomFlip", "RandomHeight",
+    "RandomRotation", "RandomTranslation", "RandomWidth", "RandomZoom",
+)  # fmt: skip
+"""Layers that change images in training alone."""
+
+
 def _dense(call: Call) -> Staged:
     """An affine map of the last axis, then an activation."""
     weight = call.variable(0, "kernel", np.transpose)
@@ -38,16 +45,42 @@ def _embedding(call: Call) -> Staged:
 
 
 def _dropout(call: Call) -> Staged:
-    """Drops in training, passes everything in use."""
+    """Drops in training, passes everything in use; elements that share noise drop together."""
+    x, rate = call.x(), call.config.number("rate", 0.5)
+    shape = call.config.list("noise_shape")
+    if shape and len(shape) != x.ndim:
+        raise call.unsupported(f"its noise has the shape {str(shape)[:80]}")
+    shared = tuple(n for n, given in enumerate(shape) if given == 1 != x.shape[n])
+    return _dropped(call, rate, shared)
+
+
+def _dropped(call: Call, rate: float, shared: tuple[int, ...] = ()) -> Staged:
+    """The input without what is dropped; along the shared axes all of it, or nothing."""
     x = call.x()
+    mode = "train" if call.training else "eval"
+    if shared and call.training:
+        ones = [1 if axis in shared else n for axis, n in enumerate(x.shape)]
+        kept = call.stage.constant(np.ones(ones, x.dtype))
+        return x * call.block("Dropout", kept, rate=rate, mode=mode)
     known = call.layouts.known(x)
-    dropped = call.block(
-        "Dropout",
-        x if known is None else known,
-        rate=call.config.number("rate", 0.5),
-        mode="train" if call.training else "eval",
-    )
+    dropped = call.block("Dropout", x if known is None else known, rate=rate, mode=mode)
     return dropped if known is None else call.layouts.last(dropped)
+
+
+def _over_features(shared: slice) -> Operator:
+    """Drops whole channels, or whole samples: along these axes all of it, or nothing."""
+
+    def drop(call: Call) -> Staged:
+        key = "drop_path_rate" if "drop_path_rate" in call.config.settings else "rate"
+        axes = range(call.x().ndim)[shared]
+        return _dropped(call, call.config.number(key, 0.5), tuple(axes))
+
+    return drop
+
+
+def _layer_scale(call: Call) -> Staged:
+    """Each channel times a number, as in ConvNeXt."""
+    return call.block("Mul", call.x(), call.variable(0, "gamma"))
 
 
 def _passing(call: Call) -> Staged:
@@ -58,15 +91,18 @@ def _passing(call: Call) -> Staged:
 
 
 def _rescaling(call: Call) -> Staged:
+    """One scale and offset, or one of each for every channel."""
     x = call.stage.cast(call.x(), "float32") if not call.x().is_float else call.x()
-    scaled = call.block("Mul", x, x.like(call.config.number("scale", 1.0)))
-    offset = call.config.number("offset", 0.0)
-    return scaled + offset if offset else scaled
+    scaled = call.block("Mul", x, call.constant("scale", 1.0, x.dtype))
+    offset = call.constant("offset", 0.0, x.dtype)
+    return scaled + offset if offset.array is not None and offset.array.any() else scaled
 
 
 LAYERS: dict[str, Operator] = {
     "Dense": _dense, "EinsumDense": _einsum, "Embedding": _embedding, "Dropout": _dropout,
     "Rescaling": _rescaling, "ActivityRegularization": _passing, "GaussianNoise": _passing,
-    "GaussianDropout": _passing, "AlphaDropout": _passing, "SpatialDropout1D": _passing,
-    "SpatialDropout2D": _passing, "SpatialDropout3D": _passing, "Identity": _passing,
+    "GaussianDropout": _passing, "AlphaDropout": _passing, "Identity": _passing,
+    **{f"SpatialDropout{rank}D": _over_features(slice(1, -1)) for rank in (1, 2, 3)},
+    "StochasticDepth": _over_features(slice(1, None)), "LayerScale": _layer_scale,
+    **dict.fromkeys(_AUGMENTING, _passing),
 }  # fmt: skip

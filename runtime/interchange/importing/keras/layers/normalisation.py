@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _EPSILON = 1e-3
+_LEAST = 1e-7
+"""The least standard deviation that Normalization divides by."""
+_STATISTICS = ((0, "mean"), (1, "variance"))
 
 
 def _parameters(call: Call) -> tuple[Staged | None, Staged | None, int]:
@@ -82,7 +90,32 @@ def _group(call: Call) -> Staged:
     return call.layouts.last(out)
 
 
+def _standard(call: Call) -> Staged:
+    """``(x - mean) / deviation`` by statistics that are kept, or its inverse."""
+    x = call.x() if call.x().is_float else call.stage.cast(call.x(), "float32")
+    kept = _axes(call, x.ndim)
+    shape = tuple(n if axis in kept else 1 for axis, n in enumerate(x.shape))
+    mean, variance = (_statistic(call, name, number, shape) for number, name in _STATISTICS)
+    deviation = np.maximum(np.sqrt(variance), _LEAST).astype(x.dtype)
+    if call.config.flag("invert", False):
+        return call.block("Add", x * call.stage.constant(deviation), call.stage.constant(mean))
+    centred = x - call.stage.constant(mean)
+    return call.block("Div", centred, call.stage.constant(deviation))
+
+
+def _statistic(call: Call, name: str, number: int, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Numbers among the settings, or those that the layer has learned from data."""
+    given = call.config.json(name)
+    if given is None:
+        stored = call.variables.array(call.layer, number)
+    else:
+        stored = np.asarray(call.constant(name, 0.0, "float32").array)
+    if stored.size != math.prod(shape) and stored.size != 1:
+        raise call.unsupported(f"its {name} has {stored.size} numbers")
+    return stored.reshape(shape if stored.size > 1 else ()).astype(np.float32)
+
+
 LAYERS: dict[str, Operator] = {
     "BatchNormalization": _batch, "LayerNormalization": _layer, "GroupNormalization": _group,
-    "RMSNormalization": _root_mean_square,
+    "RMSNormalization": _root_mean_square, "Normalization": _standard,
 }  # fmt: skip

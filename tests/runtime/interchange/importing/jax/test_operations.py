@@ -227,11 +227,6 @@ def test_functions_that_are_primitives_only_in_later_versions():
     agrees(loss, numbers(4), numbers(3, 2))
 
 
-def test_a_primitive_that_no_block_computes_is_refused_with_its_place():
-    with pytest.raises(gw.UnsupportedError, match=r"complex64.*test_operations\.py"):
-        gw.capture(lambda w: jnp.sum(jnp.abs(jnp.fft.fft(w))), numbers(4))
-
-
 def test_every_primitive_has_one_row():
     tables = (ELEMENTWISE, LAZY, WHOLE)
     names = [name for table in tables for name in table]

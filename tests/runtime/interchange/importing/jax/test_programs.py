@@ -150,14 +150,6 @@ def test_a_rule_that_is_the_derivative_needs_nothing():
     assert len(imported.remarks) == 1
 
 
-def test_a_rule_that_is_lost_is_told_and_the_difference_found():
-    signs = by_vjp(jnp.sin, lambda x, g: (jnp.sign(g) * jnp.cos(x),), lambda x: x)
-    imported = gw.capture(lambda w: jnp.sum(signs(w) ** 2), numbers(4))
-    (lost,) = [remark for remark in imported.remarks if remark.kind == "lost"]
-    assert lost.written.startswith("test_programs.py:")
-    assert imported.remarks[-1].text.startswith("JAX's gradient of w has rms")
-
-
 def test_a_stop_for_numerical_stability_is_no_cut():
     def loss(w, x):
         return jnp.sum(jax.nn.softmax(w * x, where=x > 0, axis=-1) ** 2)

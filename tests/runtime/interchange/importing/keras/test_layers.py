@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwire.runtime.diagram.pages import all_blocks
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.keras.importer import import_keras
 from gradwire.runtime.interchange.importing.keras.model import snake_case
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from tests.runtime.interchange.importing.keras.fixtures import layer, save, sequential
 
 pytest.importorskip("h5py")
@@ -52,6 +54,13 @@ def value(folder: Path, made: dict[str, Any], x: Any, *weights: Any) -> Any:
         (layer("Activation", "a", activation="linear"), X),
         (layer("Dropout", "d", rate=0.9), X),
         (layer("Rescaling", "s", scale=2.0, offset=-1.0), 2 * X - 1),
+        (layer("Rescaling", "s", scale=[1.0, 2.0, 3.0, 4.0], offset=0.0), X * [1, 2, 3, 4]),
+        (
+            layer("Normalization", "n", axis=[-1], mean=[1.0, 2.0, 3.0, 4.0], variance=[4.0]),
+            (X - [1, 2, 3, 4]) / 2,
+        ),
+        (layer("Normalization", "n", axis=[], mean=3.0, variance=4.0, invert=True), X * 2 + 3),
+        (layer("RandomFlip", "f", mode="horizontal"), X),
         (layer("Softmax", "s", axis=1), np.exp(X) / np.exp(X).sum(1, keepdims=True)),
     ],
 )  # fmt: skip
@@ -70,6 +79,50 @@ def test_layers_with_weights(tmp_path: Path):
     centred = X - X.mean(-1, keepdims=True)
     expected = centred / np.sqrt(X.var(-1, keepdims=True) + 0.001) * scale
     np.testing.assert_allclose(value(tmp_path, norm, X, scale), expected, rtol=1e-4)
+
+
+def test_normalization_by_what_it_has_learned(tmp_path: Path):
+    made, (mean, variance) = layer("Normalization", "n", axis=[1]), np.ones((2, 3), np.float32)
+    mean, variance = mean * [1, 2, 3], variance * [4, 9, 0]
+    expected = (X - mean[:, None]) / np.maximum(np.sqrt(variance), 1e-7)[:, None]
+    found = value(tmp_path, made, X, mean, variance, np.array(7))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def of_convnext(kind: str, **config: Any) -> dict[str, Any]:
+    own = {"module": "keras.src.applications.convnext", "registered_name": kind}
+    return {**layer(kind, "own", **config), **own}
+
+
+def test_a_layer_scale_is_a_parameter(tmp_path: Path):
+    made = of_convnext("LayerScale", init_values=1e-6, projection_dim=4)
+    gamma = np.array([1, 2, 3, 4], np.float32)
+    np.testing.assert_allclose(value(tmp_path, made, X, gamma), X * gamma)
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (of_convnext("StochasticDepth", drop_path_rate=0.5), (2, 1, 1)),
+        (layer("Dropout", "d", rate=0.5, noise_shape=[None, 1, 1]), (2, 1, 1)),
+        (layer("SpatialDropout1D", "d", rate=0.5), (2, 1, 4)),
+        (layer("Dropout", "d", rate=0.5), (2, 3, 4)),
+    ],
+)
+def test_what_is_dropped_together_in_training(tmp_path: Path, made: dict[str, Any], shape: Any):
+    path = save(tmp_path, sequential(made, shape=(None, 3, 4)))
+    (used, trained) = (
+        import_keras(path, ImportOptions(training=training), {"x": X}) for training in (False, True)
+    )
+    (port,) = used.outputs.values()
+    np.testing.assert_array_equal(Session(used.diagram).run().values[port], X)
+    run = Session(trained.diagram).run()
+    (dropped,) = (
+        path for path, block in all_blocks(trained.diagram) if block.type_name() == "Dropout"
+    )
+    factors = run.values[dropped.port("out")] / (X if shape == X.shape else 1)
+    assert factors.shape == shape and set(factors.ravel()) <= {0, 2}
+    np.testing.assert_allclose(run.values[port], X * factors)
 
 
 def test_a_gru_that_resets_before_the_product(tmp_path: Path):

@@ -289,3 +289,17 @@ def test_a_chosen_loss_must_be_an_output():
     model = model_of("g (float[3] x) => (float[3] y) { y = Relu (x) }")
     with pytest.raises(FileError, match="no output 'z'"):
         import_model(model, ImportOptions(loss="z"))
+
+
+def test_nodes_without_names_are_in_the_modules_of_their_outputs():
+    model = model_of(
+        """g (float[2,3] x) => (float[2,3] y) {
+        "/encoder/act/Tanh_output_0" = Tanh (x)
+        "/encoder/act/Sin_output_0" = Sin ("/encoder/act/Tanh_output_0")
+        "/encoder/last/Cos_output_0" = Cos ("/encoder/act/Sin_output_0")
+        y = Neg ("/encoder/last/Cos_output_0")
+    }"""
+    )
+    imported = import_model(model)
+    assert set(imported.diagram.pages) == {"main", "encoder", "encoder-act"}
+    assert blocks(imported, "encoder").keys() >= {"act", "last"}

@@ -1,0 +1,142 @@
+"""Operators of ``ai.onnx.ml``, which models of scikit-learn are exported as."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.onnx.operators.node import Item
+    from gradwire.runtime.interchange.importing.staged import Staged
+
+_TRANSFORMS = {"LOGISTIC": "Sigmoid", "SOFTMAX": "Softmax"}
+"""Blocks of what comes after scores."""
+
+
+def _float(x: Staged) -> Staged:
+    return x if x.is_float else x.stage.cast(x, "float32")
+
+
+def _row(node: Node, x: Staged, name: str, default: float) -> Staged:
+    """Numbers among the attributes, one or one for each feature."""
+    given = node.numbers(name) or (default,)
+    return node.stage.constant(np.asarray(given if len(given) > 1 else given[0], x.dtype))
+
+
+@rule("Scaler")
+def _scaler(node: Node) -> Staged:
+    """StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler: ``(x - offset) * scale``."""
+    x = _float(node.x())
+    offset, scale = _row(node, x, "offset", 0.0), _row(node, x, "scale", 1.0)
+    return node.stage.block("Mul", x - offset, scale)
+
+
+@rule("Normalizer")
+def _normalizer(node: Node) -> Staged:
+    """Each row divided by its norm; rows of zeros stay."""
+    x, stage = _float(node.x()), node.stage
+    kind, axis = node.text("norm", "MAX"), x.ndim - 1
+    if kind == "L2":
+        length = stage.block("Norm", x, axis=axis, keepdims=True)
+    elif kind == "L1":
+        length = stage.block("Sum", stage.block("Abs", x), axis=axis, keepdims=True)
+    elif kind == "MAX":
+        length = stage.block("Max", x, axis=axis, keepdims=True)
+    else:
+        raise node.unsupported(f"its norm is {kind[:20]!r}")
+    empty = stage.block("Equal", length, x.like(0))
+    return x / stage.block("Where", empty, x.like(1), length)
+
+
+@rule("Binarizer")
+def _binarizer(node: Node) -> Staged:
+    x = node.x()
+    return node.stage.cast(x > node.number("threshold"), x.dtype)
+
+
+@rule("Imputer")
+def _imputer(node: Node) -> Staged:
+    """Missing features, NaN or a number, replaced by others."""
+    x, stage = node.x(), node.stage
+    if x.is_float:
+        value = node.number("replaced_value_float")
+        imputed = node.numbers("imputed_value_floats") or ()
+    else:
+        value = node.integer("replaced_value_int64")
+        imputed = node.integers("imputed_value_int64s") or ()
+    if len(imputed) not in (1, x.shape[-1]):
+        raise node.unsupported(f"it has {len(imputed)} numbers for {x.shape[-1]} features")
+    is_nan = isinstance(value, float) and math.isnan(value)
+    missing = stage.block("IsNaN", x) if is_nan else stage.block("Equal", x, x.like(value))
+    return stage.block("Where", missing, stage.constant(np.asarray(imputed, x.dtype)), x)
+
+
+@rule("OneHotEncoder")
+def _one_hot_encoder(node: Node) -> Staged:
+    """A new last axis with 1 at the category; categories that are not known have none."""
+    x, categories = node.x(), node.integers("cats_int64s")
+    if categories is None:
+        raise node.unsupported("its categories are texts")
+    wanted = node.stage.constant(np.asarray(categories, x.dtype))
+    found = node.stage.block("Equal", node.stage.reshape(x, (*x.shape, 1)), wanted)
+    return node.stage.cast(found, "float32")
+
+
+@rule("FeatureVectorizer")
+def _feature_vectorizer(node: Node) -> Staged:
+    return node.stage.block("Concat", *map(_float, node.values()), axis=node.x().ndim - 1)
+
+
+def _linear(node: Node, outputs: int) -> Staged:
+    """Scores of a linear model, whose numbers among the attributes become variables."""
+    x, stage = _float(node.x()), node.stage
+    given = node.numbers("coefficients") or ()
+    if x.ndim != 2 or len(given) != outputs * x.shape[1]:
+        raise node.unsupported(f"it has {len(given)} coefficients for {list(x.shape)}")
+    name = node.name or node.operator
+    weight = np.asarray(given, x.dtype).reshape(outputs, -1)
+    parameters = [stage.variable(f"{name}.weight", weight, own=f"{name}_weight")]
+    intercepts = node.numbers("intercepts")
+    if intercepts is not None:
+        bias = np.asarray(intercepts, x.dtype)
+        parameters.append(stage.variable(f"{name}.bias", bias, own=f"{name}_bias"))
+    return stage.block("Linear", x, *parameters)
+
+
+def _transformed(node: Node, scores: Staged) -> Staged:
+    kind = node.text("post_transform", "NONE")
+    if kind == "NONE":
+        return scores
+    if kind not in _TRANSFORMS:
+        raise node.unsupported(f"its transform is {kind[:20]!r}")
+    return node.stage.block(_TRANSFORMS[kind], scores)
+
+
+@rule("LinearRegressor")
+def _linear_regressor(node: Node) -> Staged:
+    return _transformed(node, _linear(node, node.integer("targets", 1)))
+
+
+@rule("LinearClassifier")
+def _linear_classifier(node: Node) -> tuple[Staged, Staged]:
+    """The labels and the scores. Labels that are texts are given by their numbers."""
+    stage, labels = node.stage, node.integers("classlabels_ints")
+    names = node.texts("classlabels_strings")
+    count = len(labels or names or ())
+    scores = _linear(node, count)
+    best = stage.block("ArgMax", scores, axis=1)
+    if labels:
+        best = stage.block("Gather", stage.constant(np.asarray(labels)), best, axis=0)
+    elif node.wants(0):
+        stage.remark("lost", f"Labels are numbers, which stand for {', '.join(names or ())}.", best)
+    return best, _transformed(node, scores)
+
+
+@rule("ZipMap")
+def _zip_map(node: Node) -> Item:
+    """Scores by the names of classes: an array whose columns are the classes."""
+    return node.x()

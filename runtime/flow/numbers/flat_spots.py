@@ -199,14 +199,15 @@ def _single(block: Any, value: Array | None) -> tuple[str, str] | None:
 
 def normalises_single(block: Any, shape: Shape) -> bool:
     """Whether a block takes the mean of single elements away, which leaves 0, but for rounding."""
+    elements = 0
     match block.type_name():
         case "LayerNorm":
-            return math.prod(shape[axis] for axis in np.atleast_1d(block.axes)) == 1
+            elements = math.prod(shape[axis] for axis in np.atleast_1d(block.axes))
         case "GroupNorm":
-            return math.prod(shape[1:]) == block.groups
-        case "BatchNorm":
-            return block.mode == "batch" and math.prod(shape) == shape[block.axis]
-    return False
+            elements = math.prod(shape[1:]) // int(block.groups)
+        case "BatchNorm" if block.mode == "batch":
+            elements = math.prod(shape) // shape[block.axis]
+    return elements == 1
 
 
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:

@@ -128,8 +128,8 @@ class _Capture:
                 return imported
             if isinstance(returned, RuntimeError):
                 return with_missteps(unchecked(imported, returned), found)
-            program = self._program(self._stepped(trained) or returned)
-            return with_missteps(checked(imported, program), found)
+            theirs = self._program(self._stepped(trained) or returned)
+            return with_missteps(checked(imported, theirs), found)
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""

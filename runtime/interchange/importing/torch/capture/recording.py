@@ -383,7 +383,7 @@ class Recording:
             with self.stage.at(self.path, place.written):
                 error = self._perform(name, given, more, args, result, tensors, since)
             written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
-            if error is not None:
+            if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
             results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
             self.history.note(name, tensors, results, written)
@@ -456,6 +456,18 @@ class Recording:
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
         return failure
+
+    def _rewritten(self, tensors: Sequence[Any], written: Sequence[Any]) -> bool:
+        """Whether an operator has written what depends on nothing, as on gradients that a backward
+        pass has left: these are new numbers.
+        """
+        values = [self._tensors[id(tensor)][1].value for tensor in tensors]
+        if not all(isinstance(x, Staged) and x.array is not None for x in values):
+            return False
+        for tensor in written:
+            numbers = self.stage.constant(encoded(tensor))
+            self._tensors[id(tensor)][1].write(self.stage, numbers, live=False)
+        return True
 
     def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
         """What has been written to as no block does, and all that shares its memory, is unknown."""

@@ -46,6 +46,7 @@ from gradwire.runtime.interchange.importing.torch.steps.telling import (
     with_missteps,
     with_remarks,
 )
+from gradwire.runtime.interchange.importing.torch.steps.unused import unused_averages
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
@@ -102,7 +103,11 @@ class _Capture:
                     if isinstance(x, torch.Tensor):
                         self._input(path, x)
             result = self._run(program, args, kwargs)
-            self._parameters |= self._recording.loose
+            recording = self._recording
+            results = ((b, t) for (b, _), t in recording.results(differentiated=False))
+            unused = unused_averages(results, self._stage.so_far, recording.holders)
+            recording.missteps += unused
+            self._parameters |= recording.loose
             self._recording.tell_loops()
             self._recording.forget_updated()
             outputs = self._outputs(result)

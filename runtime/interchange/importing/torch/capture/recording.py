@@ -206,6 +206,12 @@ class Recording:
                     yield port, tensor
 
     @property
+    def holders(self) -> list[Any]:
+        """What the recording itself keeps tensors in."""
+        by_memory = (pair for owners in self._owners.values() for pair in owners.values())
+        return [*self._tensors.values(), *by_memory]
+
+    @property
     def path(self) -> tuple[Part, ...]:
         """The path of the module that runs now."""
         return self._calls.path(self._stack)

@@ -197,6 +197,34 @@ def test_a_misstep_is_in_the_file_with_its_line():
     assert finding.written.partition(": ")[0] in finding.sentence
 
 
+def test_an_average_that_is_dropped_is_told_and_one_that_is_kept_is_not():
+    shadow = {}
+
+    def dropped(t, x):
+        with torch.no_grad():
+            for p, q in zip(t.first.parameters(), deepcopy(t.first).parameters(), strict=True):
+                p = 0.9 * p + 0.1 * q
+        t.loss(x).backward()
+
+    def kept(t, x):
+        with torch.no_grad():
+            others = deepcopy(t.first)
+            for name, p in t.first.named_parameters():
+                shadow[name] = 0.9 * p + 0.1 * others.get_parameter(name)
+        t.loss(x).backward()
+
+    def written(t, x):
+        with torch.no_grad():
+            for p, q in zip(t.first.parameters(), deepcopy(t.first).parameters(), strict=True):
+                p.copy_(0.9 * p + 0.1 * q)
+        t.loss(x).backward()
+
+    (text,) = missteps(dropped)
+    assert text.startswith("An average of parameters (test_steps.py:")
+    assert not missteps(kept)
+    assert not missteps(written)
+
+
 def test_what_a_failing_backward_needs_is_told_with_the_write():
     def step(t, x):
         h = t.first(x).exp()

@@ -116,8 +116,10 @@ class ZeroSpot:
             case Zero.FLAT:
                 if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
                     return value_sentences.AS_LOGITS
-                if (single := _single(self.block, self.inputs.get(self.port))) is not None:
-                    return single[1]
+                value = self.inputs.get(self.port)
+                found = None if value is None else single(self.block, self.port, value.shape)
+                if found:
+                    return found[1]
                 if self._is_single:
                     return value_sentences.single_cure(self.inputs[self.port].size > 1)
                 return value_sentences.flat_cure(self.block.type_name())
@@ -157,8 +159,8 @@ def _flat_reason(
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return phrases.FLAT_HERE
-    if (single := _single(block, value)) is not None:
-        return single[0]
+    if found := single(block, port, value.shape):
+        return found[0]
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):
@@ -185,28 +187,26 @@ def _flat_reason(
     return phrases.FLAT_HERE
 
 
-def _single(block: Any, value: Array | None) -> tuple[str, str] | None:
-    """What is said, and helps, where a block compares or normalises single elements."""
-    if value is None or not value.size:
-        return None
-    name, shape = block.type_name(), value.shape
-    if name == "CrossEntropy" and shape[block.axis] == 1:
-        return phrases.SINGLE_CLASS, value_sentences.SINGLE_CLASS
-    if normalises_single(block, shape):
-        return phrases.SINGLE_NORM, value_sentences.SINGLE_NORM
+def single(block: Any, port: str, shape: Shape) -> tuple[str, str] | None:
+    """What is said, and helps, where a block compares or normalises single elements of an input."""
+    if block.type_name() == "CrossEntropy" and port == "logits" and shape[block.axis] == 1:
+        return phrases.ONE_CLASS, value_sentences.SINGLE_CLASS
+    if port == "x" and normalises_single(block, shape):
+        return phrases.ONE_ELEMENT, value_sentences.SINGLE_NORM
     return None
 
 
 def normalises_single(block: Any, shape: Shape) -> bool:
     """Whether a block takes the mean of single elements away, which leaves 0, but for rounding."""
+    elements = 0
     match block.type_name():
         case "LayerNorm":
-            return math.prod(shape[axis] for axis in np.atleast_1d(block.axes)) == 1
+            elements = math.prod(shape[axis] for axis in np.atleast_1d(block.axes))
         case "GroupNorm":
-            return math.prod(shape[1:]) == block.groups
-        case "BatchNorm":
-            return block.mode == "batch" and math.prod(shape) == shape[block.axis]
-    return False
+            elements = math.prod(shape[1:]) // int(block.groups)
+        case "BatchNorm" if block.mode == "batch":
+            elements = math.prod(shape) // shape[block.axis]
+    return elements == 1
 
 
 def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:

@@ -16,6 +16,7 @@ from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.numbers.flat_spots import single
 from gradwire.runtime.flow.numbers.remedies import is_complement
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES
@@ -55,6 +56,10 @@ def _block(program: Program, instance: Instance) -> list[Any]:
         more |= {key: number(limit) for key, limit in limits.items() if limit is not None}
     if kind in ("Softmax", "LogSoftmax"):
         more["axis"] = getattr(block, "axis", -1)
+    for port, (_, source) in instance.wires.items():
+        value = program.ports.get(program.flat.source(source))
+        if value is not None and (said := single(block, port, value.shape)):
+            more["single"] = [port, *said]
     if isinstance(block, BinaryCrossEntropy) and block.clips:
         more["improbable"] = 1
     if kind == "Exp" and (function := function_of(program, instance.path)):

@@ -197,7 +197,9 @@ def target_of_the_network_itself(broken: bool = True) -> Imported:
     torch.manual_seed(0)
     network = QNetwork()
 
-    def loss(s: torch.Tensor, a: torch.Tensor, r: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+    def loss(
+        s: torch.Tensor, a: torch.Tensor, r: torch.Tensor, following: torch.Tensor
+    ) -> torch.Tensor:
         best = network(following).max(1).values  # of the network itself
         if not broken:
             best = best.detach()

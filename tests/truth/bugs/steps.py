@@ -142,7 +142,7 @@ def zero_grad_without_call(broken: bool = True) -> Imported:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     def step(batch: torch.Tensor) -> float:
-        optimizer.zero_grad if broken else optimizer.zero_grad()  # noqa: B018  (the bug)
+        optimizer.zero_grad if broken else optimizer.zero_grad()
         loss = model.loss(batch)
         loss.backward()
         optimizer.step()  # of all batches
@@ -296,7 +296,9 @@ def loss_returned_detached(broken: bool = True) -> Imported:
     torch.manual_seed(0)
     model = UNet(is_timed=True)
 
-    def training_step(x: torch.Tensor, noise: torch.Tensor, time: torch.Tensor) -> dict[str, object]:
+    def training_step(
+        x: torch.Tensor, noise: torch.Tensor, time: torch.Tensor
+    ) -> dict[str, object]:
         predicted = model(x + noise * time[:, None, None, None], time)
         loss = F.mse_loss(predicted, noise)
         if broken:

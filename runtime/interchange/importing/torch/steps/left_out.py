@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
-from gradwire.runtime.interchange.importing.staged import leaves_of
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.steps.failures import History
 
-_AGAIN = re.compile(r"(\w+)\s*=(?!=).*\b\1\b")
-"""An assignment to a name that it reads."""
 _MOST = 8
 """Numbers for which it is asked who else keeps them, at most: that takes long."""
 
@@ -37,34 +32,6 @@ def unused(
                 "it: it is in no loss. Add it to one, or leave it out."
             )
             yield Misstep(text=text[:MAX_TEXT], written=made.place.written)
-
-
-def renamed(
-    entries: Iterable[tuple[Any, Any]],
-    read: Container[int],
-    results: Iterable[Any],
-    variables: Iterable[Staged],
-) -> Iterator[Misstep]:
-    """Updates that give a name of the program another tensor, which nothing uses, where they should
-    write to a parameter: ``p = p - rate * p.grad``. ``entries`` are tensors with what they are.
-    """
-    given = {id(x) for x in results}
-    known = {x.value: x.shape for x in variables}
-    for tensor, value in entries:
-        if id(tensor) in read or id(tensor) in given or value.source is None:
-            continue
-        written = value.source.block.written
-        line, _, code = written.partition(": ")
-        if _AGAIN.match(code) is None:
-            continue
-        is_like_one = any(known.get(x) == value.shape for x in leaves_of(value.value))
-        if is_like_one and not _is_kept(tensor):
-            text = (
-                f"{code} ({line}) gives the name another tensor, which nothing uses: no parameter "
-                "changes by it. Write to the parameter itself, under no_grad, with copy_() or "
-                "another function whose name ends with _."
-            )
-            yield Misstep(text=text[:MAX_TEXT], written=written)
 
 
 def _is_kept(tensor: Any) -> bool:

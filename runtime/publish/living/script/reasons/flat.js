@@ -38,6 +38,9 @@ const SCALES = {
 // training after which something is to pass; variables that are started away from 0 together.
 const STEP = 0.01, MOST_STEPS = 4, MOST_STARTS = 8;
 
+// Blocks that are looked at for zeros behind a product, at most.
+const MOST_FACTORS = 16;
+
 // What is read once all is computed again with the chosen losses multiplied by a number, and with
 // other values of sources; the numbers of the page stay as they are.
 function rerun(live, {scale = 1, values = {}}, read) {
@@ -110,6 +113,11 @@ class ZeroSpot {
     return this.kind === 'Softmax' && this.value?.s.at(this.more.axis) === 1;
   }
 
+  // Where single elements of the input are compared or normalised: the input, the reason, the cure.
+  get saidSingle() {
+    return this.more.single?.[0] === this.port ? this.more.single : null;
+  }
+
   get isImprobable() {
     if (!this.more.improbable || this.port !== 'prediction' || !this.value) return false;
     const step = this.value.t === 'float32' ? 2 ** -23 : 2 ** -52;
@@ -140,6 +148,7 @@ class ZeroSpot {
     const {kind, value} = this, isZero = (array) => !hasAny(array);
     if (kind in SAY.FLAT) return SAY.FLAT[kind];
     if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
+    if (this.saidSingle) return this.saidSingle[1];
     if (kind === 'Softmax')
       return this.isSingle
         ? SAY.SINGLE_SOFTMAX
@@ -168,6 +177,7 @@ class ZeroSpot {
     }
     if (this.isProduct) return '';
     if (this.isImprobable) return SAY.AS_LOGITS;
+    if (this.saidSingle) return this.saidSingle[2];
     if (this.isSingle) return this.value.d.length > 1 ? SAY.OTHER_AXIS : SAY.SINGLE;
     return SAY.FLAT_CURES[this.kind] ?? '';
   }
@@ -180,11 +190,30 @@ class ZeroSpot {
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
-      const path = blockOf(port), array = this.inputs[name];
+      const array = this.inputs[name];
       if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
-      const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
-      if (gradient) stuck.push([path, hasAny(gradient)]);
+      for (const path of this.zerosBehind(port)) {
+        const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
+        if (gradient && stuck.every(([known]) => known !== path)) stuck.push([path, hasAny(gradient)]);
+      }
     }
     return stuck;
+  }
+
+  // The variables of zeros that make a port's numbers 0: it is one, arranged, or a product with some.
+  zerosBehind(port) {
+    const {near} = this, pending = [port], seen = new Set(), found = [];
+    while (pending.length && seen.size < MOST_FACTORS) {
+      const path = near.origin(pending.pop());
+      if (seen.has(path)) continue;
+      seen.add(path);
+      if (near.kind(path) === 'Variable') found.push(path);
+      else if (SAY.FACTORS.includes(near.kind(path))) {
+        const values = near.inputs(this.live, path);
+        for (const [name, source] of Object.entries(near.sources(path)))
+          if (values[name] && !hasAny(values[name])) pending.push(source);
+      }
+    }
+    return found;
   }
 }

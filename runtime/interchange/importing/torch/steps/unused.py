@@ -1,0 +1,69 @@
+"""Averages of parameters that a program computes and drops, in place of writing them down."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gradwire.runtime.diagram.comparison import Misstep
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import StagedBlock
+
+_SUMS = frozenset({"Add", "Lerp", "Sub"})
+_MOST = 100
+"""Blocks that a sum of parameters is made of, at most."""
+
+
+def unused_averages(
+    results: Iterable[tuple[StagedBlock, Any]], blocks: Iterable[StagedBlock], kept: Iterable[Any]
+) -> Iterator[Misstep]:
+    """Sums of parameters alone that no block reads and nothing but ``kept`` holds, once a line;
+    ``results`` are blocks with their tensors.
+    """
+    read = {id(x.source) for block in blocks for x in block.inputs.values()}
+    found: dict[str, list[Any]] = {}
+    for block, tensor in results:
+        if id(block) not in read and block.block.written and _is_average(block, tensor):
+            found.setdefault(block.block.written, []).append(tensor)
+    tensors = [tensor for several in found.values() for tensor in several]
+    held = _held(tensors, [*found.values(), tensors, *kept]) if tensors else {}
+    for written, several in found.items():
+        if not all(held[id(tensor)] for tensor in several):
+            line, _, _ = written.partition(": ")
+            text = (
+                f"An average of parameters ({line}) is computed, and nothing uses it: they stay as "
+                "they are. Write it into a parameter, under no_grad by copy_() or lerp_()."
+            )
+            yield Misstep(text=text, written=written)
+
+
+def _is_average(block: StagedBlock, tensor: Any) -> bool:
+    """Whether a block adds up several variables of its own shape, and depends on nothing else."""
+    if block.block.type_name() not in _SUMS:
+        return False
+    pending, seen, variables = [*block.inputs.values()], {id(block)}, 0
+    while pending:
+        x = pending.pop()
+        if x.source is None or id(x.source) in seen:
+            continue
+        seen.add(id(x.source))
+        kind = x.source.block.type_name()
+        if kind in ("Input", "Recorded") or kind.startswith("Random") or len(seen) > _MOST:
+            return False
+        variables += kind == "Variable" and x.shape == tuple(tensor.shape)
+        pending += x.source.inputs.values()
+    return variables > 1
+
+
+def _held(tensors: list[Any], kept: list[Any]) -> Mapping[int, bool]:
+    """Whether anything else holds each of the tensors, by identity."""
+    own = {id(kept), *map(id, kept)}
+    found = {}
+    for tensor in tensors:
+        holders = gc.get_referrers(tensor)
+        others = (x for x in holders if id(x) not in own and not isinstance(x, FrameType))
+        found[id(tensor)] = any(True for _ in others)
+    return found

@@ -242,6 +242,7 @@ class Ledger:
 
     def _never(self, past: Sequence[Event]) -> Iterator[Misstep]:
         """Gradients that were made room for, and that no step uses."""
+        past = _without_reads(past)
         clears = [event for event in past if event.kind == "clear"]
         if past and past[-1].kind == "backward" and clears and clears[-1].owner:
             if not self._steps and not self.is_tried:
@@ -251,9 +252,13 @@ class Ledger:
         """What is wrong only if the program does nothing about it outside of this run."""
         return {
             _never_cleared(past[-1])
-            for past in self._past.values()
+            for past in map(_without_reads, self._past.values())
             if [event.kind for event in past] == ["backward", "step"]
         }
+
+
+def _without_reads(past: Sequence[Event]) -> list[Event]:
+    return [event for event in past if event.kind != "read"]
 
 
 def owned(optimizer: Any) -> list[Any]:

@@ -233,7 +233,7 @@ def test_what_a_failing_backward_needs_is_told_with_the_write():
 
     (text,) = missteps(step)
     assert "exp (test_steps.py:" in text and "and add_ (test_steps.py:" in text
-    assert "Write add without the _" in text
+    assert "Write h = h + … instead" in text
 
 
 def test_what_the_program_differentiates_itself_need_not_be_differentiable_again():

@@ -1,4 +1,4 @@
-"""Bugs planted in realistic models are named with their line and cure; without them, they aren't."""
+"""Bugs in realistic models are named with their line and cure, and not where there is none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.truth.cases import Case, cases_of  # noqa: E402  (imports torch)
+from tests.truth.cases import Case, cases_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of some of the bugs itself
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.dtypes import is_float
-from gradwire.runtime.diagram.paths import path_parts
+from gradwire.runtime.diagram.paths import InstancePath, path_parts
 from gradwire.runtime.flow.tools.findings import BY_BEGINNING, NOTHING_TRAINED, Finding
 from gradwire.runtime.flow.tools.patterns import owns
 from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.diagram.training import Training
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
@@ -24,7 +23,8 @@ def frozen(observed: ObservedFlow, training: Training | None) -> Iterator[Findin
     trained, because their numbers begin alike.
     """
     program = observed.program
-    variables = [name for name in program.sources("variable") if _is_float(program, name)]
+    known = map(InstancePath, program.sources("variable"))
+    variables = [name for name in known if _is_float(program, name)]
     trained = set(program.trainable)
     still = [name for name in variables if observed.flow.variable(name).state is State.FROZEN]
     if not trained and still:
@@ -39,9 +39,10 @@ def frozen(observed: ObservedFlow, training: Training | None) -> Iterator[Findin
         for is_trained in (False, True):
             chosen = [number for number, state in numbers.items() if state == is_trained]
             if first := _beginning(chosen, list(numbers)):
-                modules = [f"{folder}{number}" for number in chosen]
-                within = [name for name in variables if name.startswith(f"{modules[-1]}/")]
-                text = sentences.by_beginning(modules, f"{folder}{first}", is_trained)
+                modules = [InstancePath.of(*folder, number) for number in chosen]
+                last = [*folder, chosen[-1]]
+                within = [name for name in variables if path_parts(name)[: len(last)] == last]
+                text = sentences.by_beginning(modules, InstancePath.of(*folder, first), is_trained)
                 yield Finding(BY_BEGINNING, within[0], text, affected=tuple(within))
 
 
@@ -50,14 +51,16 @@ def _is_float(program: Program, name: InstancePath) -> bool:
     return port in program.ports and is_float(program.ports[port].dtype)
 
 
-def _modules(variables: list[InstancePath], trained: set[str]) -> dict[str, dict[str, bool]]:
+def _modules(
+    variables: list[InstancePath], trained: set[str]
+) -> dict[tuple[str, ...], dict[str, bool]]:
     """Whether any variable of a numbered page is trained, by what is in front of the number."""
-    found: dict[str, dict[str, bool]] = {}
+    found: dict[tuple[str, ...], dict[str, bool]] = {}
     for name in variables:
         parts = path_parts(name)
         for place, part in enumerate(parts[:-1]):
             if part.isdecimal():
-                known = found.setdefault("".join(f"{each}/" for each in parts[:place]), {})
+                known = found.setdefault(tuple(parts[:place]), {})
                 known[part] = known.get(part, False) or name in trained
     return {folder: dict(sorted(known.items(), key=_number)) for folder, known in found.items()}
 

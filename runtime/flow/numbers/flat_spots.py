@@ -151,8 +151,6 @@ def _flat_reason(
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return phrases.FLAT_HERE
-    if (single := _single(block, value)) is not None:
-        return single[0]
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):

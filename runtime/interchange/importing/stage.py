@@ -330,6 +330,11 @@ class Stage(Shaping):
             {name: paging.port(x) for name, x in named.items() if x.source is not None},
         )
 
+    @property
+    def so_far(self) -> Sequence[StagedBlock]:
+        """All blocks that have been put up."""
+        return self._blocks
+
     def reroute(self, value: Staged, through: Staged) -> None:
         """Let all blocks that read a value read it behind another block."""
         for block in self._blocks:

@@ -365,10 +365,8 @@ def parameter_made_in_forward(broken: bool = True) -> Imported:
 )
 def time_through_a_list(broken: bool = True) -> Imported:
     torch.manual_seed(0)
-    model, schedule = (
-        UNet(is_timed=True),
-        nn.Sequential(nn.Linear(1, 4), nn.SiLU(), nn.Linear(4, 1)),
-    )
+    model = UNet(is_timed=True)
+    schedule = nn.Sequential(nn.Linear(1, 4), nn.SiLU(), nn.Linear(4, 1))
 
     def loss(x: torch.Tensor, noise: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
         if broken:

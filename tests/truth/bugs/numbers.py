@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import gradwire as gw
-from tests.truth.bugs.models import WIDTH, VAE, QNetwork
+from tests.truth.bugs.models import VAE, WIDTH, QNetwork
 from tests.truth.cases import case
 
 if TYPE_CHECKING:

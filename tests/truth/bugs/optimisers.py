@@ -267,7 +267,7 @@ def target_network_never_updated(broken: bool = True) -> Imported:
         with torch.no_grad():
             for t, p in zip(target.parameters(), network.parameters(), strict=True):
                 if broken:
-                    t = 0.99 * t + 0.01 * p  # noqa: PLW2901  (the bug)
+                    t = 0.99 * t + 0.01 * p
                 else:
                     t.mul_(0.99).add_(p, alpha=0.01)
         return loss.item()

@@ -13,8 +13,8 @@ from torch.utils.checkpoint import checkpoint
 import gradwire as gw
 from tests.truth.bugs.models import (
     WIDTH,
-    Block,
     WORDS,
+    Block,
     Player,
     tokens,
 )
@@ -135,7 +135,7 @@ class Gated(nn.Module):
 
 
 @case(
-    "one of the variables needed for gradient computation has been modified by an inplace operation",
+    "a variable needed for gradient computation has been modified by an inplace operation",
     "mul_ writes over the result of sigmoid, which its backward needs",
     "sigmoid",
     "mul_",

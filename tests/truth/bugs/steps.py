@@ -142,7 +142,7 @@ def zero_grad_without_call(broken: bool = True) -> Imported:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     def step(batch: torch.Tensor) -> float:
-        optimizer.zero_grad if broken else optimizer.zero_grad()  # noqa: B018  (the bug)
+        optimizer.zero_grad if broken else optimizer.zero_grad()
         loss = model.loss(batch)
         loss.backward()
         optimizer.step()  # of all batches

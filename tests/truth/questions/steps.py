@@ -180,7 +180,7 @@ def a_penalty_that_is_left_out() -> Imported:
 @case(
     "backward() raises in the second step: the buffers have already been freed",
     "the hidden state leads to the graph of the step before, which backward has freed",
-    "into a graph from before this run a second time",
+    "into a graph a second time, one from before this run",
     "such as a hidden state, with detach()",
     at='state["hidden"] = cell',
     address="https://github.com/quark0/darts/issues/56",

@@ -230,6 +230,10 @@ COMPARISON = {
         },
         {"what": "value", "of": "loss.out", "at": "loss.out", "theirs": "-inf", "ours": None},
     ],
+    "missteps": [
+        {"text": "zero_grad() runs too late.", "written": "train.py:9: optimizer.zero_grad()"},
+        {"text": "backward() raises.", "raises": True},
+    ],
     "structure": "0a" * 16,
     "values": "f9" * 16,
 }
@@ -247,6 +251,7 @@ class TestComparison:
         hook, value = found.disagreements
         assert hook.theirs is not None and math.isnan(hook.theirs) and hook.ours == 3.0
         assert (value.theirs, value.ours) == (-math.inf, None)
+        assert [misstep.raises for misstep in found.missteps] == [False, True]
 
     def test_one_of_an_earlier_day_keeps_its_meaning(self) -> None:
         text = GOLDEN.read_text(encoding="utf-8")
@@ -282,6 +287,7 @@ class TestComparison:
                 {"disagreements": [{"of": "a", "at": "b", "theirs": "none", "ours": 0}]},
                 "'theirs' of disagreement 1 can't be in a comparison.",
             ),
+            ({"missteps": [{"written": "a.py:1"}]}, "The field 'text' is missing."),
             ({"by": "me"}, "There is no field 'by' here."),
         ],
     )

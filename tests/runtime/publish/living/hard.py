@@ -78,6 +78,26 @@ def specimens() -> dict[str, Diagram]:
     positive = vector(1.0, 2.0, 0.5)
     return {
         "off": total(one("Relu", vector(-3.0, -1.0))),
+        "one class": build(
+            loss(
+                one("CrossEntropy", variable("z", [[1.5], [2.0]], dtype="float64"), [0, 0]),
+                name="L",
+            )
+        ),
+        "one element": total(
+            one(
+                "Mul",
+                one("LayerNorm", variable("n", [[1.5], [2.0]], dtype="float64")),
+                [[1.0], [3.0]],
+            )
+        ),
+        "product of zeros": total(
+            one(
+                "Mul",
+                block("Mul", positive, y, name="inner"),
+                one("Transpose", variable("t", [0.0] * 3, dtype="float64")),
+            )
+        ),
         "output": build(loss(one("MeanSquaredError", one("Relu", scalar(-3.0)), 1.0), name="L")),
         "saturated": total(one("Sigmoid", vector(800.0, 900.0))),
         "softmax": total(one("Mul", one("Softmax", vector(0.0, 2000.0)), [1.0, 3.0])),

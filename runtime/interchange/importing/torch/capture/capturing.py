@@ -47,6 +47,7 @@ from gradwire.runtime.interchange.importing.torch.steps.telling import (
     with_missteps,
     with_remarks,
 )
+from gradwire.runtime.interchange.importing.torch.steps.unused import unused_averages
 from gradwire.runtime.interchange.importing.torch.without_effect import without_effect
 
 if TYPE_CHECKING:
@@ -104,7 +105,11 @@ class _Capture:
                     if isinstance(x, torch.Tensor):
                         self._input(path, x)
             result = self._run(program, args, kwargs)
-            self._parameters |= self._recording.loose
+            recording = self._recording
+            results = ((b, t) for (b, _), t in recording.results(differentiated=False))
+            unused = unused_averages(results, self._stage.so_far, recording.holders)
+            recording.missteps += unused
+            self._parameters |= recording.loose
             self._recording.tell_loops()
             if told := told_frozen(self._parameters):
                 self._stage.remark("note", told)
@@ -130,14 +135,13 @@ class _Capture:
                     remark = Remark("note", text)
                     imported = replace(imported, remarks=(*imported.remarks, remark))
             found = list(self._missteps(imported))
-            found += dict.fromkeys(self._recording.renamed(x for _, x in leaves("", result)))
             imported = with_remarks(imported, found, self._hints(result))
             if not self._check:
                 return imported
             if isinstance(returned, RuntimeError):
                 return with_missteps(unchecked(imported, returned), found)
-            program = self._program(self._stepped(trained) or returned)
-            return with_missteps(checked(imported, program), found)
+            theirs = self._program(self._stepped(trained) or returned)
+            return with_missteps(checked(imported, theirs), found)
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""

@@ -30,8 +30,9 @@ def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None
     numbers = numbers_of(result)
     if name in _AROUND:
         mean, std = (np.asarray(numbers_of(torch.as_tensor(x))) for x in (*args, 1.0)[:2])
-        away = np.subtract(numbers, mean, dtype=numbers.dtype)
-        return np.divide(away, std, out=np.zeros_like(away), where=std != 0)
+        drawn: NDArray[Any] = np.zeros_like(numbers)
+        np.divide(numbers - mean, std, out=drawn, where=std != 0, casting="same_kind")
+        return drawn
     name = name.partition(".")[0].rstrip("_")
     if name in _PLAIN:
         return numbers

@@ -51,7 +51,7 @@ from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 from gradwire.runtime.interchange.importing.torch.steps.failures import History
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
-from gradwire.runtime.interchange.importing.torch.steps.unused import renamed, unused
+from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
 from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
 
 if TYPE_CHECKING:
@@ -217,6 +217,12 @@ class Recording:
                     yield port, tensor
 
     @property
+    def holders(self) -> list[Any]:
+        """What the recording itself keeps tensors in."""
+        by_memory = (pair for owners in self._owners.values() for pair in owners.values())
+        return [*self._tensors.values(), *by_memory]
+
+    @property
     def path(self) -> tuple[Part, ...]:
         """The path of the module that runs now."""
         return self._calls.path(self._stack)
@@ -294,11 +300,6 @@ class Recording:
         """Numbers with a gradient that the program has left out of everything but its results."""
         tensors = (tensor for tensor, _ in self._tensors.values())
         return unused(tensors, self.read, results, self.history)
-
-    def renamed(self, results: Iterable[Any]) -> Iterator[Misstep]:
-        """Updates that change a name of the program and no parameter."""
-        found = [(t, e.value) for t, e in self._tensors.values() if isinstance(e.value, Staged)]
-        return renamed(iter(found), self.read, results, self.variables.values())
 
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
@@ -424,7 +425,7 @@ class Recording:
                     self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, args, result, tensors, since)
             written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
-            if error is not None:
+            if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
             results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
             self.history.note(name, tensors, results, written)
@@ -499,6 +500,18 @@ class Recording:
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
         return failure
+
+    def _rewritten(self, tensors: Sequence[Any], written: Sequence[Any]) -> bool:
+        """Whether an operator has written what depends on nothing, as on gradients that a backward
+        pass has left: these are new numbers.
+        """
+        values = [self._tensors[id(tensor)][1].value for tensor in tensors]
+        if not all(isinstance(x, Staged) and x.array is not None for x in values):
+            return False
+        for tensor in written:
+            numbers = self.stage.constant(encoded(tensor))
+            self._tensors[id(tensor)][1].write(self.stage, numbers, live=False)
+        return True
 
     def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
         """What has been written to as no block does, and all that shares its memory, is unknown."""

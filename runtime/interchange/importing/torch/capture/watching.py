@@ -249,7 +249,7 @@ class Watching:
             result = call()
             if result is None:
                 recording.ledger.looked_for(tensor)
-            elif is_called_by_user():
+            elif recording.history.stepping or is_called_by_user():
                 recording.ledger.read(tensor)
             is_kept = result is not None or tensor.is_leaf or tensor.retains_grad
             if tensor.requires_grad and not is_kept and is_called_by_user():

@@ -119,30 +119,26 @@ class History:
     def _freed(self, where: str, loss: Any) -> tuple[str, Place | None]:
         """The nearest node that an earlier pass has been through, or one from before the run."""
         nodes = list(self._nodes(loss.grad_fn))
-        own = {id(node) for node, _ in nodes}
-        for root, place in self._passes:
-            if common := own & {id(node) for node, _ in self._nodes(root)}:
-                break
-        else:
-            place, common = None, set()
+        freed, by = self._freed_before({id(node) for node, _ in nodes})
         for node, made in nodes:
             is_old = node._sequence_nr() < self._began
-            if not is_old and id(node) not in common:
+            if not is_old and id(node) not in freed:
                 continue
-            by = (
-                f"backward() ({place.line}) has"
-                if place is not None and not is_old
-                else "an earlier one has"
-            )
-            whose = "from before this run" if is_old else "of this run"
             which = f" by {made.name} ({made.place.written})" if made else ""
+            whose = "one from before this run, which an earlier pass has freed" if is_old else by
             return (
-                f"{where} raises: it goes{which} into a graph {whose} a second time, which {by} "
-                "freed. Take what is carried over from there, such as a hidden state, with "
-                "detach().",
+                f"{where} raises: it goes{which} into a graph a second time, {whose}. Take what "
+                "is carried over from there, such as a hidden state, with detach().",
                 made.place if made else None,
             )
         return f"{where} raises: it goes through a graph a second time, which is freed.", None
+
+    def _freed_before(self, own: set[int]) -> tuple[set[int], str]:
+        """The nodes of these that an earlier pass of the run has been through, and which."""
+        for root, place in self._passes:
+            if common := own & {id(node) for node, _ in self._nodes(root)}:
+                return common, f"which backward() ({place.line}) has freed"
+        return set(), ""
 
     def _nodes(self, root: Any) -> Iterator[tuple[Any, Made | None]]:
         """The nodes of a graph but for leaves, the nearest first, with what made them, or the

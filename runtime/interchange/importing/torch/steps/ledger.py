@@ -1,6 +1,6 @@
 """What a program does with the gradients of its leaves, in order, and what is wrong with that.
 
-Only what a gradient is when it is used counts: who fills it, who empties it, who has used it before.
+Only what a gradient is when it is used counts: who fills it, who empties it, who has used it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Event:
     scale: float = 1.0
     """The factor of a GradScaler in what a backward pass has left."""
     owner: int = 0
-    """The identity of the optimiser that steps."""
+    """The identity of the optimiser that steps or clears."""
     number: int = 0
     """Its place in the order of all."""
 
@@ -82,10 +82,10 @@ class Ledger:
             self._note(leaf, event)
             self._grads[id(leaf.grad)] = leaf
 
-    def cleared(self, leaf: Any, by: str = "") -> None:
-        """The gradient of a leaf is taken away."""
+    def cleared(self, leaf: Any, by: str = "", owner: int = 0) -> None:
+        """The gradient of a leaf is taken away, perhaps by the optimiser that owns it."""
         self.before([leaf])
-        self._note(leaf, self._event("clear", by or _clearing()))
+        self._note(leaf, self._event("clear", by or _clearing(), owner=owner))
 
     def written(self, tensors: Iterable[Any], operator: str) -> None:
         """An operator has written to tensors, among them perhaps gradients."""
@@ -160,8 +160,8 @@ class Ledger:
             for misstep in (*self._of_leaf(past), *never):
                 found.setdefault(misstep, []).append(names.get(key, ""))
         for misstep, several in found.items():
-            known = [name for name in several if name]
-            text = misstep.text.replace("{}", _listed(known or ["parameters"]))
+            named = [name for name in several if name]
+            text = misstep.text.replace("{}", _listed(named or ["parameters"]))
             yield misstep.model_copy(update={"text": text})
 
     def _of_leaf(self, past: Sequence[Event]) -> Iterator[Misstep]:
@@ -176,7 +176,7 @@ class Ledger:
                     yield _clipped_early(early, event)
                     early = None
                 if idle is not None and event.kind == "backward":
-                    yield _step_first(idle, now, event)
+                    yield _step_first(*idle, event)
                     idle = None
                 now.parts.append(event)
             elif event.kind == "clear":
@@ -202,7 +202,7 @@ class Ledger:
                 late = early = None
                 is_first = not any(each.kind == "backward" for each in (*now.parts, *used))
                 if is_first and now.lost is None and last is None:
-                    idle = event
+                    idle = event, bool(now.parts)
                 elif now.lost is not None and not now.parts:
                     yield _cleared_between(*now.lost, event)
                 elif now.lost is not None and now.lost[0] not in seen:
@@ -242,8 +242,9 @@ class Ledger:
 
     def _never(self, past: Sequence[Event]) -> Iterator[Misstep]:
         """Gradients that were made room for, and that no step uses."""
+        past = _without_reads(past)
         clears = [event for event in past if event.kind == "clear"]
-        if past and past[-1].kind == "backward" and clears:
+        if past and past[-1].kind == "backward" and clears and clears[-1].owner:
             if not self._steps and not self.is_tried:
                 yield _never_used(past[-1], clears[-1])
 
@@ -251,9 +252,13 @@ class Ledger:
         """What is wrong only if the program does nothing about it outside of this run."""
         return {
             _never_cleared(past[-1])
-            for past in self._past.values()
+            for past in map(_without_reads, self._past.values())
             if [event.kind for event in past] == ["backward", "step"]
         }
+
+
+def _without_reads(past: Sequence[Event]) -> list[Event]:
+    return [event for event in past if event.kind != "read"]
 
 
 def owned(optimizer: Any) -> list[Any]:
@@ -275,8 +280,8 @@ def _misstep(text: str, place: Place) -> Misstep:
     return Misstep(text=text, written=place.written)
 
 
-def _step_first(step: Event, now: Contents, back: Event) -> Misstep:
-    by = "the gradients of an earlier call" if now.parts else "no gradient"
+def _step_first(step: Event, is_filled: bool, back: Event) -> Misstep:
+    by = "the gradients of an earlier call" if is_filled else "no gradient"
     text = (
         f"step() ({step.place.line}) runs before backward() ({back.place.line}): it updates by "
         f"{by}, not by those of this loss. Call step() after backward()."

@@ -45,8 +45,9 @@ def noted(recording: Recording) -> Iterator[None]:
         ledger.is_tried = True
 
     def cleared(of: Any, *_: Any) -> None:
-        for leaf in owned(of) if isinstance(of, Optimizer) else of.parameters():
-            ledger.cleared(leaf, "zero_grad()")
+        is_optimizer = isinstance(of, Optimizer)
+        for leaf in owned(of) if is_optimizer else of.parameters():
+            ledger.cleared(leaf, "zero_grad()", id(of) if is_optimizer else 0)
 
     telling = (
         (GradScaler, "scale", scaled),

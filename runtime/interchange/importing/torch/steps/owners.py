@@ -72,8 +72,9 @@ def _shared(stepped: Sequence[tuple[Any, Place]], names: Mapping[int, str]) -> I
             both = [id(p) for p in parameters_of(one) if id(p) in keys[1]]
             if both and keys[0] != keys[1]:
                 text = (
-                    f"{_listed(both, names)} {_are(both)} in two optimisers: step() ({where.line}) "
-                    f"and step() ({there.line}) both move {_them(both)}. Give each parameter to one."
+                    f"{_listed(both, names)} {_are(both)} in two optimisers: step() "
+                    f"({where.line}) and step() ({there.line}) both move {_them(both)}. Give each "
+                    "parameter to one."
                 )
                 yield Misstep(text=text, written=there.written)
 

@@ -1,72 +1,69 @@
-"""Numbers that a program computes with gradient and then leaves out of everything."""
+"""Averages of parameters that a program computes and drops, in place of writing them down."""
 
 from __future__ import annotations
 
 import gc
-import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
-from gradwire.runtime.interchange.importing.staged import leaves_of
+from gradwire.runtime.diagram.comparison import Misstep
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.torch.steps.failures import History
+    from gradwire.runtime.interchange.importing.staged import StagedBlock
 
-_AGAIN = re.compile(r"(\w+)\s*=(?!=).*\b\1\b")
-"""An assignment to a name that it reads."""
-_MOST = 8
-"""Numbers for which it is asked who else keeps them, at most: that takes long."""
+_SUMS = frozenset({"Add", "Lerp", "Sub"})
+_MOST = 100
+"""Blocks that a sum of parameters is made of, at most."""
 
 
-def unused(
-    tensors: Iterable[Any], read: Container[int], results: Iterable[Any], history: History
+def unused_averages(
+    results: Iterable[tuple[StagedBlock, Any]], blocks: Iterable[StagedBlock], kept: Iterable[Any]
 ) -> Iterator[Misstep]:
-    """Single numbers with a gradient that no operation reads and that the program neither returns
-    nor keeps, as a penalty that was not added to the loss. ``read`` are identities.
+    """Sums of parameters alone that no block reads and nothing but ``kept`` holds, once a line;
+    ``results`` are blocks with their tensors.
     """
-    given = {id(x) for x in results}
-    single = (x for x in tensors if x.dim() == 0 and x.grad_fn is not None)
-    found = tuple(x for x in single if id(x) not in read and id(x) not in given)
-    for tensor in found[:_MOST]:
-        made = history.made(tensor)
-        if made is not None and made.place.line and not _is_kept(tensor):
+    read = {id(x.source) for block in blocks for x in block.inputs.values()}
+    found: dict[str, list[Any]] = {}
+    for block, tensor in results:
+        if id(block) not in read and block.block.written and _is_average(block, tensor):
+            found.setdefault(block.block.written, []).append(tensor)
+    tensors = [tensor for several in found.values() for tensor in several]
+    held = _held(tensors, [*found.values(), tensors, *kept]) if tensors else {}
+    for written, several in found.items():
+        if not all(held[id(tensor)] for tensor in several):
+            line, _, _ = written.partition(": ")
             text = (
-                f"What is computed here ({made.place.written}) has a gradient, and nothing uses "
-                "it: it is in no loss. Add it to one, or leave it out."
+                f"An average of parameters ({line}) is computed, and nothing uses it: they stay as "
+                "they are. Write it into a parameter, under no_grad by copy_() or lerp_()."
             )
-            yield Misstep(text=text[:MAX_TEXT], written=made.place.written)
+            yield Misstep(text=text, written=written)
 
 
-def renamed(
-    entries: Iterable[tuple[Any, Any]],
-    read: Container[int],
-    results: Iterable[Any],
-    variables: Iterable[Staged],
-) -> Iterator[Misstep]:
-    """Updates that give a name of the program another tensor, which nothing uses, where they should
-    write to a parameter: ``p = p - rate * p.grad``. ``entries`` are tensors with what they are.
-    """
-    given = {id(x) for x in results}
-    known = {x.value: x.shape for x in variables}
-    for tensor, value in entries:
-        if id(tensor) in read or id(tensor) in given or value.source is None:
+def _is_average(block: StagedBlock, tensor: Any) -> bool:
+    """Whether a block adds up several variables of its own shape, and depends on nothing else."""
+    if block.block.type_name() not in _SUMS:
+        return False
+    pending, seen, variables = [*block.inputs.values()], {id(block)}, 0
+    while pending:
+        x = pending.pop()
+        if x.source is None or id(x.source) in seen:
             continue
-        written = value.source.block.written
-        line, _, code = written.partition(": ")
-        if _AGAIN.match(code) is None:
-            continue
-        is_like_one = any(known.get(x) == value.shape for x in leaves_of(value.value))
-        if is_like_one and not _is_kept(tensor):
-            text = (
-                f"{code} ({line}) gives the name another tensor, which nothing uses: no parameter "
-                "changes by it. Write to the parameter itself, under no_grad, with copy_() or "
-                "another function whose name ends with _."
-            )
-            yield Misstep(text=text[:MAX_TEXT], written=written)
+        seen.add(id(x.source))
+        kind = x.source.block.type_name()
+        if kind in ("Input", "Recorded") or kind.startswith("Random") or len(seen) > _MOST:
+            return False
+        variables += kind == "Variable" and x.shape == tuple(tensor.shape)
+        pending += x.source.inputs.values()
+    return variables > 1
 
 
-def _is_kept(tensor: Any) -> bool:
-    """Whether a list, a dict or an object has a tensor; what records a run has it in tuples."""
-    return any(isinstance(x, dict | list | set) for x in gc.get_referrers(tensor))
+def _held(tensors: list[Any], kept: list[Any]) -> Mapping[int, bool]:
+    """Whether anything else holds each of the tensors, by identity."""
+    own = {id(kept), *map(id, kept)}
+    found = {}
+    for tensor in tensors:
+        holders = gc.get_referrers(tensor)
+        others = (x for x in holders if id(x) not in own and not isinstance(x, FrameType))
+        found[id(tensor)] = any(True for _ in others)
+    return found

@@ -38,6 +38,9 @@ const SCALES = {
 // training after which something is to pass; variables that are started away from 0 together.
 const STEP = 0.01, MOST_STEPS = 4, MOST_STARTS = 8;
 
+// Blocks that are looked at for zeros behind a product, at most.
+const MOST_FACTORS = 16;
+
 // What is read once all is computed again with the chosen losses multiplied by a number, and with
 // other values of sources; the numbers of the page stay as they are.
 function rerun(live, {scale = 1, values = {}}, read) {
@@ -179,11 +182,30 @@ class ZeroSpot {
   get stuck() {
     const stuck = [];
     for (const [name, port] of Object.entries(this.near.sources(this.block))) {
-      const path = this.near.origin(port), array = this.inputs[name];
+      const array = this.inputs[name];
       if (name === this.port || name === 'bias' || !array || hasAny(array)) continue;
-      const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
-      if (gradient) stuck.push([path, hasAny(gradient)]);
+      for (const path of this.zerosBehind(port)) {
+        const gradient = this.live.data.leaves[path]?.trained && this.live.gradient(path);
+        if (gradient && stuck.every(([known]) => known !== path)) stuck.push([path, hasAny(gradient)]);
+      }
     }
     return stuck;
+  }
+
+  // The variables of zeros that make a port's numbers 0: it is one, arranged, or a product with some.
+  zerosBehind(port) {
+    const {near} = this, pending = [port], seen = new Set(), found = [];
+    while (pending.length && seen.size < MOST_FACTORS) {
+      const path = near.origin(pending.pop());
+      if (seen.has(path)) continue;
+      seen.add(path);
+      if (near.kind(path) === 'Variable') found.push(path);
+      else if (SAY.FACTORS.includes(near.kind(path))) {
+        const values = near.inputs(this.live, path);
+        for (const [name, source] of Object.entries(near.sources(path)))
+          if (values[name] && !hasAny(values[name])) pending.push(source);
+      }
+    }
+    return found;
   }
 }

@@ -170,22 +170,3 @@ def test_the_factor_of_a_scaler_is_no_part_of_the_loss():
     scaled, plain = (session.backward().gradients["model/weight"] for session in sessions)
     assert scaled.tolist() == plain.tolist()
     assert [gw.diagnose(session) for session in sessions] == [[], []]
-
-
-def test_an_update_of_a_name_alone_changes_no_parameter():
-    model, average = nn.Linear(3, 1), nn.Linear(3, 1).requires_grad_(False)
-
-    def step(x, writes):
-        model(x).square().mean().backward()
-        with torch.no_grad():
-            for p, a in zip(model.parameters(), average.parameters(), strict=True):
-                if writes:
-                    p -= 0.1 * p.grad
-                    a.mul_(0.9).add_(p, alpha=0.1)
-                else:
-                    p = p - 0.1 * p.grad
-                    a = 0.9 * a + 0.1 * p
-
-    texts = told(lambda x: step(x, False), "no parameter changes by it", "copy_()")
-    assert [text.partition(" (")[0] for text in texts] == ["a = 0.9 * a + 0.1 * p"]
-    assert told(lambda x: step(x, True), "no parameter changes by it") == []

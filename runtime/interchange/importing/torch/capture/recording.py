@@ -208,7 +208,7 @@ class Recording:
         seen = set()
         for tensor, entry in self._tensors.values():
             value = entry.value
-            if tensor.is_leaf if differentiated else tensor._version:
+            if tensor.is_leaf if differentiated else tensor.is_inference() or tensor._version:
                 continue
             if isinstance(value, Staged) and value.source is not None:
                 port = value.source, value.port
@@ -428,7 +428,7 @@ class Recording:
             if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
             results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
-            self.history.note(name, tensors, results, written)
+            self.history.note(name, place, tensors, results, written)
             self.ledger.written(written, name)
         return result
 

@@ -55,19 +55,23 @@ class History:
         """By where the tensor's numbers begin in memory."""
         self._passes: list[tuple[Any, Place]] = []
         """Where backward passes began that have succeeded, and where they stand."""
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
             self._began = (torch.zeros((), requires_grad=True) * 1).grad_fn._sequence_nr()
         """The number of the first node that the run can have made."""
         self.stepping = False
         """Whether an optimiser is making a step."""
 
     def note(
-        self, name: str, given: Sequence[Any], results: Iterable[Any], written: Iterable[Any]
+        self,
+        name: str,
+        place: Place,
+        given: Sequence[Any],
+        results: Iterable[Any],
+        written: Iterable[Any],
     ) -> None:
         """An operator has run."""
-        place = user_place()
         base = name.partition(".")[0]
-        for tensor in written:
+        for tensor in (x for x in written if not x.is_inference()):
             called = "step()" if self.stepping else base
             write = Write(called, place, tensor._version)
             self._writes.setdefault(_memory(tensor), []).append(write)

@@ -34,7 +34,7 @@ def apart(observed: ObservedFlow, verdicts: Mapping[InstancePath, Verdict]) -> d
         if verdict.state is State.STOPPED
         if all(cutter.kind == "stop" for cutter in verdict.cutters[:MANY])
     }
-    found = dict(_Twins(observed, stopped).all())
+    found: dict[str, str] = dict(_Twins(observed, stopped).all())
     ways = _Ways(observed)
     for name, stops in stopped.items():
         if name not in found and (said := ways.told(stops)):
@@ -49,12 +49,13 @@ class _Twins:
         self._run = observed.run()
         self._stopped = stopped
         self._within: dict[str, dict[str, InstancePath]] = {}
-        for name in observed.program.sources("variable") if stopped else ():
+        variables = observed.program.sources("variable") if stopped else ()
+        for name in map(InstancePath, variables):
             parts = path_parts(name)
             for length in range(1, len(parts)):
                 prefix, rest = "/".join(parts[:length]), "/".join(parts[length:])
                 self._within.setdefault(prefix, {})[rest] = name
-        self._trained = set(observed.program.trainable)
+        self._trained = set(map(InstancePath, observed.program.trainable))
 
     def all(self) -> Iterator[tuple[InstancePath, str]]:
         """What is said of variables of such modules."""

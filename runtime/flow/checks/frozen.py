@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.dtypes import is_float
-from gradwire.runtime.diagram.paths import path_parts
+from gradwire.runtime.diagram.paths import InstancePath, path_parts
 from gradwire.runtime.flow.tools.findings import BY_BEGINNING, NOTHING_TRAINED, Finding
 from gradwire.runtime.flow.tools.patterns import owns
 from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.diagram.training import Training
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
@@ -24,7 +23,8 @@ def frozen(observed: ObservedFlow, training: Training | None) -> Iterator[Findin
     trained, because their numbers begin alike.
     """
     program = observed.program
-    variables = [name for name in program.sources("variable") if _is_float(program, name)]
+    known = map(InstancePath, program.sources("variable"))
+    variables = [name for name in known if _is_float(program, name)]
     trained = set(program.trainable)
     still = [name for name in variables if observed.flow.variable(name).state is State.FROZEN]
     if not trained and still:

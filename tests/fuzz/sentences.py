@@ -16,7 +16,7 @@ from gradwire.runtime.flow.structure.singles import UNAFFECTED
 from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.states import PASSING, State
-from tests.fuzz.drawing import hard
+from tests.fuzz.drawing import hard, network
 from tests.fuzz.runner import Program
 from tests.runtime.flow.grafts import graft
 
@@ -63,7 +63,7 @@ def said_case(rng: Random) -> str:
 
 def doctor_case(rng: Random) -> str:
     """The doctor's findings, and what it says where it finds nothing."""
-    session = Session(_subject(rng))
+    session = Session(network(rng) if rng.random() < 0.3 else _subject(rng))
     with np.errstate(all="ignore"):
         found = diagnose(session)
         observed = observe(session)

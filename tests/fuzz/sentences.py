@@ -12,10 +12,11 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram import apply
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import ObservedFlow, diagnose, fix, observe, reassurance
+from gradwire.runtime.flow.structure.singles import UNAFFECTED
 from gradwire.runtime.flow.tools.interventions import OpenStop, change_of
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.states import PASSING, State
-from tests.fuzz.drawing import hard
+from tests.fuzz.drawing import hard, network
 from tests.fuzz.runner import Program
 from tests.runtime.flow.grafts import graft
 
@@ -62,7 +63,7 @@ def said_case(rng: Random) -> str:
 
 def doctor_case(rng: Random) -> str:
     """The doctor's findings, and what it says where it finds nothing."""
-    session = Session(_subject(rng))
+    session = Session(network(rng) if rng.random() < 0.3 else _subject(rng))
     with np.errstate(all="ignore"):
         found = diagnose(session)
         observed = observe(session)
@@ -184,16 +185,62 @@ def _finding_is_true(session: Session, observed: ObservedFlow, finding: Finding)
     name, key = finding.complaint.name, finding.key
     gradients = [run.gradients.get(key) for run in observed.runs.values()]
     if key in session.program.sources("variable"):
-        if name == "no_gradient":
+        if name in ("no_gradient", "apart"):
             assert all(gradient is None for gradient in gradients), finding
-        if name in ("zero", "nonfinite"):
-            state = State.ZERO if name == "zero" else State.NONFINITE
+        if name in ("zero", "zero_at_start", "nonfinite"):
+            state = State.NONFINITE if name == "nonfinite" else State.ZERO
             assert any(g is not None and _fits(state, g) for g in gradients), finding
     if name == "value":
         assert not _finite(next(iter(observed.runs.values())).values[loss]
                            for loss in observed.losses), finding  # fmt: skip
+    if name == "nothing_trained":
+        assert not session.program.trainable, finding
+    if name == "single":
+        _gives_the_same(observed, finding)
+    if name == "symmetric":
+        _stays_alike(session, key)
     if name == "idle_stop" and "/" not in key:  # inside a page it opens for every use
         _opening_changes_nothing(session, finding)
+
+
+def _gives_the_same(observed: ObservedFlow, finding: Finding) -> None:
+    """What a block with one number gives does not depend on it."""
+    path, program = finding.key, observed.program
+    kind = program.block(path).type_name()
+    for run in observed.runs.values():
+        for name, (wire, _) in program.instances[path].wires.items():
+            back = run.contributions.get(wire)
+            if back is not None and name not in UNAFFECTED and kind != "RMSNorm":
+                finite = back[np.isfinite(back)]
+                arrived = observed.arriving(f"{path}.out")
+                size = 0.0 if arrived is None else float(np.max(np.abs(arrived), initial=0.0))
+                assert np.max(np.abs(finite), initial=0.0) <= 1e-5 * size, (finding, back)
+
+
+def _stays_alike(session: Session, key: str) -> None:
+    """Units that are equal are so after steps of training."""
+    copy = Session(session.diagram)
+    alike = _pairs(copy.values[key], 0.0)
+    for _ in range(3):
+        gradients = copy.backward().gradients
+        for name in copy.program.trainable:
+            gradient = gradients.get(name)
+            if gradient is not None and np.isfinite(gradient).all():
+                length = 0.01 / (1.0 + np.max(np.abs(gradient), initial=0.0))
+                copy.set(name, copy.values[name] - (length * gradient).astype(gradient.dtype))
+    assert alike & _pairs(copy.values[key], 1e-4), key
+
+
+def _pairs(array: Array, tolerance: float) -> set[tuple[int, int, int]]:
+    """The pairs of nearly equal units, with their axis."""
+    found = set()
+    for axis in range(array.ndim):
+        rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        for i, row in enumerate(rows):
+            for j in range(i):
+                if np.allclose(row, rows[j], rtol=tolerance, atol=tolerance):
+                    found.add((axis, i, j))
+    return found
 
 
 def _opening_changes_nothing(session: Session, finding: Finding) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.importing.kinds import is_view
-from gradwire.runtime.diagram.paths import InstancePath, path_parts
+from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.structure.misuses import AVERAGED, PREDICTIONS
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
@@ -34,7 +34,7 @@ def apart(observed: ObservedFlow, verdicts: Mapping[InstancePath, Verdict]) -> d
         if verdict.state is State.STOPPED
         if all(cutter.kind == "stop" for cutter in verdict.cutters[:MANY])
     }
-    found = dict(_Twins(observed, stopped).all())
+    found: dict[str, str] = dict(_Twins(observed, stopped).all())
     ways = _Ways(observed)
     for name, stops in stopped.items():
         if name not in found and (said := ways.told(stops)):
@@ -48,28 +48,29 @@ class _Twins:
     def __init__(self, observed: ObservedFlow, stopped: Collection[InstancePath]) -> None:
         self._run = observed.run()
         self._stopped = stopped
-        self._within: dict[str, dict[str, InstancePath]] = {}
-        for name in observed.program.sources("variable") if stopped else ():
-            parts = path_parts(name)
-            for length in range(1, len(parts)):
-                prefix, rest = "/".join(parts[:length]), "/".join(parts[length:])
-                self._within.setdefault(prefix, {})[rest] = name
-        self._trained = set(observed.program.trainable)
+        self._within: dict[InstancePath, dict[InstancePath, InstancePath]] = {}
+        variables = observed.program.sources("variable") if stopped else ()
+        for name in map(InstancePath, variables):
+            names = name.names
+            for length in range(1, len(names)):
+                module, rest = (InstancePath.of(*part) for part in (names[:length], names[length:]))
+                self._within.setdefault(module, {})[rest] = name
+        self._trained = set(map(InstancePath, observed.program.trainable))
 
     def all(self) -> Iterator[tuple[InstancePath, str]]:
         """What is said of variables of such modules."""
         told: set[InstancePath] = set()
-        for prefix, own in sorted(self._within.items(), key=lambda item: item[0].count("/")):
+        for module, own in sorted(self._within.items(), key=lambda item: len(item[0].names)):
             trained = [n for n in own.values() if n in self._trained and n not in told]
             if trained and all(name in self._stopped for name in trained):
-                twin = next((p for p in self._within if self._follows(own, p)), None)
+                twin = next((other for other in self._within if self._follows(own, other)), None)
                 if twin is not None:
                     told.update(trained)
-                    yield from dict.fromkeys(trained, sentences.twin(prefix, twin)).items()
+                    yield from dict.fromkeys(trained, sentences.twin(module, twin)).items()
 
-    def _follows(self, own: Mapping[str, InstancePath], prefix: str) -> bool:
-        """Whether a module is that of another prefix, which is trained, or was."""
-        other = self._within[prefix]
+    def _follows(self, own: Mapping[InstancePath, InstancePath], module: InstancePath) -> bool:
+        """Whether the variables of a module are like those of another one, which is trained."""
+        other = self._within[module]
         if own.keys() != other.keys() or own == other or self._run is None:
             return False
         if not any(n in self._trained and n not in self._stopped for n in other.values()):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.dtypes import is_float
-from gradwire.runtime.diagram.paths import InstancePath, path_parts
+from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.tools.findings import BY_BEGINNING, NOTHING_TRAINED, Finding
 from gradwire.runtime.flow.tools.patterns import owns
 from gradwire.runtime.flow.words import sentences
@@ -40,9 +40,9 @@ def frozen(observed: ObservedFlow, training: Training | None) -> Iterator[Findin
             chosen = [number for number, state in numbers.items() if state == is_trained]
             if first := _beginning(chosen, list(numbers)):
                 modules = [InstancePath.of(*folder, number) for number in chosen]
-                last = [*folder, chosen[-1]]
-                within = [name for name in variables if path_parts(name)[: len(last)] == last]
-                text = sentences.by_beginning(modules, InstancePath.of(*folder, first), is_trained)
+                within = [name for name in variables if name.is_inside(modules[-1])]
+                beginning = InstancePath.of(*folder, first)
+                text = sentences.by_beginning(modules, beginning, is_trained)
                 yield Finding(BY_BEGINNING, within[0], text, affected=tuple(within))
 
 
@@ -54,13 +54,12 @@ def _is_float(program: Program, name: InstancePath) -> bool:
 def _modules(
     variables: list[InstancePath], trained: set[str]
 ) -> dict[tuple[str, ...], dict[str, bool]]:
-    """Whether any variable of a numbered page is trained, by what is in front of the number."""
+    """Whether any variable of a numbered page is trained, by the names in front of the number."""
     found: dict[tuple[str, ...], dict[str, bool]] = {}
     for name in variables:
-        parts = path_parts(name)
-        for place, part in enumerate(parts[:-1]):
+        for place, part in enumerate(name.names[:-1]):
             if part.isdecimal():
-                known = found.setdefault(tuple(parts[:place]), {})
+                known = found.setdefault(tuple(name.names[:place]), {})
                 known[part] = known.get(part, False) or name in trained
     return {folder: dict(sorted(known.items(), key=_number)) for folder, known in found.items()}
 

@@ -60,9 +60,9 @@ def step_of(
         return Step(said, False)
     if method.kind != "sgd" or not (own := rms(value)):
         return None
-    share = lr * size / own
-    is_fine = share >= _LEAST if state is State.FAINT else share <= _MOST
-    return Step(value_sentences.MOVED.format(rule.name, number(lr), number(share)), is_fine)
+    change = lr * size / own
+    is_fine = change >= _LEAST if state is State.FAINT else change <= _MOST
+    return Step(value_sentences.MOVED.format(rule.name, number(lr), number(change)), is_fine)
 
 
 def _of_group(rule: OptimiserRule, name: str, program: Program) -> tuple[float, float]:

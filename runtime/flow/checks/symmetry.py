@@ -151,7 +151,8 @@ class _Layers:
 
     def _trained(self, name: InstancePath) -> Iterator[Array]:
         """The values of a variable after steps of training."""
-        reruns, values = Reruns(self._program, self._run), {}
+        reruns = Reruns(self._program, self._run)
+        values: dict[str, Array] = {}
         for _ in range(_STEPS):
             values = reruns.stepped(values)
             if name in values:

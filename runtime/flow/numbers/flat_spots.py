@@ -24,7 +24,7 @@ from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Block, Shape
+    from gradwire.blocks.block import Block
 
 Array = NDArray[Any]
 

@@ -27,6 +27,10 @@ WITHIN = 1e-3
 with rounding, and another input is further away.
 """
 _CLOSED = NoDerivative("is recorded, and no gradient came from it to this input")
+_UNASKED = NoDerivative(
+    "is recorded, and no gradient was asked for at this input: what would come is not known",
+    remedy=None,
+)
 
 
 class RecordedOps(BaseOps):
@@ -78,7 +82,12 @@ class RecordedOps(BaseOps):
 
         rules = tuple(rule(slot) if output.passes(slot) else None for slot in range(len(xs)))
         primitive = Primitive(
-            "recorded", lambda *_, of: output.kind, kernel, rules, no_derivative=_CLOSED
+            "recorded",
+            lambda *_, of: output.kind,
+            kernel,
+            rules,
+            no_derivative=_CLOSED,
+            closed=dict.fromkeys(run.unasked, _UNASKED),
         )
         return self.trace.apply(primitive, *xs, of=key)
 
@@ -91,7 +100,7 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
             continue
         before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))
         if measured(array).is_apart(before, WITHIN, 0.0):
-            raise ValueError(f"{_known_for(run)}, and its input {place} is another now")
+            raise ValueError(f"{run.known}, and its input {place} is another now")
 
 
 def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
@@ -100,9 +109,10 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
     Raises ValueError where it is no such sum.
     """
     known = [loss for loss in output.losses if loss.arrived is not None]
-    factors = _factors([loss.arrived for loss in known if loss.arrived is not None], g)
+    arrived = [loss.arrived for loss in known if loss.arrived is not None]
+    factors = _factors(arrived, g, [loss.rounding for loss in known])
     if factors is None:
-        text = f"{_known_for(run)}, and the gradient that comes to it is another now"
+        text = f"{run.known}, and the gradient that comes to it is another now"
         raise ValueError(text)
     total: Any = 0.0
     for loss, factor in zip(known, factors, strict=True):
@@ -112,28 +122,34 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
     return total
 
 
-def _known_for(run: Run) -> str:
-    place = f" ({run.written})" if run.written else ""
-    return f"{run.operation}{place} is known for the run that was captured alone"
+def _factors(
+    arrived: Sequence[Array], g: Array, rounding: Sequence[float]
+) -> Sequence[float] | None:
+    """The numbers by which to multiply gradients for their sum to be this one; None without any.
 
-
-def _factors(arrived: Sequence[Array], g: Array) -> Sequence[float] | None:
-    """The numbers by which to multiply gradients for their sum to be this one; None without any."""
+    Below ``rounding`` the gradients of a loss are 0 but for rounding.
+    """
+    count = len(arrived)
     for place, each in enumerate(arrived):
-        if _is_close(each, g):  # NaN and infinities included
-            return [float(place == other) for other in range(len(arrived))]
+        if _is_close(each, g, rounding[place]):  # NaN and infinities included
+            return [float(place == other) for other in range(count)]
     if not np.any(g):
-        return [0.0] * len(arrived)
-    columns = [each.astype(np.float64).ravel() for each in arrived]
-    if columns and all(map(np.all, map(np.isfinite, [*columns, g]))):
-        found, *_ = np.linalg.lstsq(np.stack(columns, axis=1), g.astype(np.float64).ravel())
-        whole = sum(k * column for k, column in zip(found, columns, strict=True))
-        if _is_close(np.asarray(whole), g.ravel()):
+        return [0.0] * count
+    columns = np.array([each.ravel() for each in arrived], np.float64).reshape(count, g.size)
+    wanted, least = g.astype(np.float64).ravel(), sum(rounding)
+    finite = np.isfinite(wanted) & np.isfinite(columns).all(axis=0)
+    tries = [np.ones(count)] if count > 1 else []
+    if count and finite.any():
+        tries.append(np.linalg.lstsq(columns[:, finite].T, wanted[finite])[0])
+    for found in tries:
+        with np.errstate(invalid="ignore"):
+            whole = sum(k * column for k, column in zip(found, columns, strict=True) if k)
+        if _is_close(np.asarray(whole), wanted, least):
             return [float(k) for k in found]
     return None
 
 
-def _is_close(one: Array, other: Array) -> bool:
+def _is_close(one: Array, other: Array, least: float) -> bool:
     finite = other[np.isfinite(other)]
-    within = WITHIN * float(np.abs(finite).max(initial=0.0))
+    within = max(least, WITHIN * float(np.abs(finite).max(initial=0.0)))
     return bool(np.allclose(one, other, rtol=0.0, atol=within, equal_nan=True))

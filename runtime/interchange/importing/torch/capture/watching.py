@@ -13,7 +13,7 @@ import torch
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.frames import region
-from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked, hooked_last
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
     is_derived,
@@ -43,6 +43,7 @@ class Watching:
             "requires_grad_": self._requires_grad,
             "requires_grad.__set__": self._requires_grad,
             "register_hook": self._register_hook,
+            "register_post_accumulate_grad_hook": self._register_last,
             "backward": self._backward,
             "__bool__": self._decide,
             "__int__": self._decide,
@@ -192,6 +193,12 @@ class Watching:
         with recording.paused(), recording.here():
             return hooked(recording, recording.entry(tensor), tensor, hook, call)
 
+    def _register_last(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
+        recording = self._recording
+        with recording.paused(), recording.here():
+            hooked_last(recording, recording.entry(tensor), tensor, hook)
+            return call()
+
     def _backward(
         self, call: Callable[[], Any], tensor: Any, gradient: Any = None, *_: Any, **__: Any
     ) -> Any:
@@ -207,7 +214,8 @@ class Watching:
                 result = call()
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight))
-            recording.losses.append(Backward(loss, value, gradients, inner))
+            made = recording.regions.accumulated(len(recording.losses))
+            recording.losses.append(Backward(loss, value, {**gradients, **made}, inner))
         return result
 
     def _grad(

@@ -50,8 +50,9 @@ class Primitive:
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
     ``no_derivative`` says why, or for single slots ``closed``. ``transcendental`` marks functions
     that have no exact kernel: float32 scalars are computed in float64 and rounded (see
-    ``Value.kernel``). ``scalar_kernel`` is that of scalars, where numpy's is off by more than a unit in the last place of float64. Kernels
-    and rules of plug-ins run guarded (see ``gradwire.blocks.plugins``).
+    ``Value.kernel``). ``scalar_kernel`` is that of scalars, where numpy's is off by more than a
+    unit in the last place of float64. Kernels and rules of plug-ins run guarded (see
+    ``gradwire.blocks.plugins``).
     """
 
     name: str

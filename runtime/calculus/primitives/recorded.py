@@ -138,7 +138,7 @@ def _factors(
     columns = np.array([each.ravel() for each in arrived], np.float64).reshape(count, g.size)
     wanted, least = g.astype(np.float64).ravel(), sum(rounding)
     finite = np.isfinite(wanted) & np.isfinite(columns).all(axis=0)
-    tries = [np.ones(count)] if count > 1 else []
+    tries: list[Array] = [np.ones(count)] if count > 1 else []
     if count and finite.any():
         tries.append(np.linalg.lstsq(columns[:, finite].T, wanted[finite])[0])
     for found in tries:

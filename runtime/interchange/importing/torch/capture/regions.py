@@ -114,6 +114,8 @@ class Region:
     """What arrived, by loss and output."""
     products: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
     """What was sent on by all outputs together, by loss and input."""
+    parts: dict[tuple[int, int, int], NDArray[Any]] = field(default_factory=dict)
+    """What one output alone sends on, by loss, output and input, where several got gradient."""
 
     @property
     def source(self) -> StagedBlock:
@@ -353,6 +355,11 @@ class Regions:
         for region in self.all:
             if region.leaf is not None:
                 handles += self._after_accumulation(region)
+            nodes = {id(slot.node): slot.node for slot in region.slots}
+            heads = [head for head in region.heads if head is not None]
+            if len(heads) > 1 and nodes.keys() == {id(node) for node, _ in heads}:
+                (node,) = nodes.values()
+                handles.append(node.register_prehook(partial(self._divide, region, node)))
             for slot in region.slots:
                 handles.append(slot.node.register_hook(partial(self._sent, region, slot)))
             for place, head in enumerate(region.heads):
@@ -374,6 +381,20 @@ class Regions:
             size = _ROUNDING * torch.finfo(dtype).eps * float(gradient.detach().abs().max())
             known = self._rounding.get(self._loss, 0.0)
             self._rounding[self._loss] = max(known, size if np.isfinite(size) else 0.0)
+
+    def _divide(self, region: Region, node: Any, gradients: Any) -> None:
+        """Ask a node what it makes of the gradient of each of its outputs alone."""
+        places = [
+            (place, head[1])
+            for place, head in enumerate(region.heads)
+            if head is not None and gradients[head[1]] is not None
+        ]
+        for place, number in places if len(places) > 1 else ():
+            found = _sent_by(node, number, gradients[number])
+            for slot in region.slots:
+                if found and found[slot.number] is not None:
+                    key = self._loss, place, slot.input
+                    _add(region.parts, key, encoded(found[slot.number]))
 
     def _after_accumulation(self, region: Region) -> list[Any]:
         """Hooks around those that run once the gradient of a leaf has been accumulated."""
@@ -476,13 +497,14 @@ def parameters_of(
 ) -> Mapping[str, Any]:
     """The parameters of its Recorded block, with what is known of so many losses.
 
-    What several outputs have sent together can't be divided: it counts as the first one's, and as 0
-    of the others.
+    What several outputs have sent on together, and none of them alone, counts as the first one's,
+    and as 0 of the others.
     """
     arrays: dict[str, Any] = {"seen": Numbers(np.array(region.seen, np.float64))}
     arrays |= {f"value {j}": Numbers(value) for j, value in enumerate(region.values)}
     if losses:
         arrays["rounding"] = Numbers(np.array([rounding.get(k, 0.0) for k in range(losses)]))
+    divided = {k for k, _, _ in region.parts if _adds_up(region, k)}
     for k in range(losses):
         left = {i: product for (loss, i), product in region.products.items() if loss == k}
         for j, slots in enumerate(region.depends):
@@ -490,6 +512,11 @@ def parameters_of(
             if arrived is None:
                 continue
             arrays[f"arrived {k} {j}"] = Numbers(_fitting(arrived, region.gives[j]))
+            if k in divided:
+                for i in sorted(slots):
+                    if (part := region.parts.get((k, j, i))) is not None:
+                        arrays[f"product {k} {j} {i}"] = Numbers(_fitting(part, region.takes[i]))
+                continue
             for i in sorted(slots & left.keys()):
                 arrays[f"product {k} {j} {i}"] = Numbers(_fitting(left[i], region.takes[i]))
                 left[i] = np.zeros_like(left[i])
@@ -503,6 +530,38 @@ def parameters_of(
         "losses": losses,
         "arrays": arrays,
     }
+
+
+def _adds_up(region: Region, loss: int) -> bool:
+    """Whether what outputs send on alone is, in sum, what they have sent on together."""
+    totals: dict[int, NDArray[Any]] = {}
+    for (k, _, i), part in region.parts.items():
+        if k == loss:
+            totals[i] = totals[i] + part if i in totals else part
+    products = {i: product for (k, i), product in region.products.items() if k == loss}
+    return totals.keys() == products.keys() and all(
+        np.allclose(totals[i], product, rtol=1e-3, atol=1e-4 * np.abs(product).max(initial=0.0))
+        for i, product in products.items()
+    )
+
+
+def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
+    """What a node makes of the gradient of one output; nothing where it can't be asked."""
+    shapes = node._input_metadata
+    alone = [gradient if place == number else None for place in range(len(shapes))]
+    try:
+        if callable(node):
+            found = node(*alone)
+        else:  # a function of the user's, which takes zeros for None
+            found = node.apply(
+                *(
+                    torch.zeros(shape.shape, dtype=shape.dtype) if g is None else g
+                    for g, shape in zip(alone, shapes, strict=True)
+                )
+            )
+    except (AttributeError, RuntimeError, TypeError):
+        return ()
+    return found if isinstance(found, tuple) else (found,)
 
 
 def hooked(tensor: Any, hook: Callable[[Any], None]) -> list[Any]:
@@ -558,7 +617,5 @@ def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[
     return np.broadcast_to(array, shape).astype(dtype)
 
 
-def _add(
-    found: dict[tuple[int, int], NDArray[Any]], key: tuple[int, int], array: NDArray[Any]
-) -> None:
+def _add(found: dict[Any, NDArray[Any]], key: tuple[int, ...], array: NDArray[Any]) -> None:
     found[key] = found[key] + array if key in found else array

@@ -226,6 +226,28 @@ def test_of_several_losses_each_is_known_and_their_sum():
     assert both == pytest.approx(one + two, rel=1e-4)
 
 
+@pytest.mark.parametrize("call", ["Two", "svd"])
+def test_each_output_has_what_it_sends_alone(call):
+    layer, w = nn.Linear(3, 4), torch.linspace(0.5, 1.5, 4)
+
+    def outputs(y):
+        return Two.apply(y, w)[:2] if call == "Two" else torch.linalg.svd(y)[:2]
+
+    def loss(y, first, second):
+        one, two = outputs(y)
+        return first * one.sin().sum() + second * two.exp().sum()
+
+    x = torch.randn(5, 3)
+    imported = gw.capture(lambda x: loss(layer(x), 1.0, 1.0), x)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+    trial = gw.WhatIf(gw.Session(imported.diagram))
+    (exp,) = (name for name, b in imported.diagram.main.blocks.items() if b.type_name() == "Exp")
+    after = trial.cut(f"{exp}.x").compare().after
+    found = next(iter(after.runs.values())).gradients[imported.parameters["layer.weight"]]
+    loss(layer(x), 1.0, 0.0).backward()
+    assert found == pytest.approx(layer.weight.grad.numpy(), rel=1e-3, abs=1e-5)
+
+
 def test_what_gets_none_is_none_and_says_so():
     layer, w = nn.Linear(3, 4), nn.Parameter(torch.ones(4))
     imported = gw.capture(lambda x: two(layer(x), w).sum(), torch.randn(5, 3))

@@ -115,7 +115,7 @@ class Recorded(Block):
         return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
 
     def label(self) -> str:
-        return self.operation or self.symbol
+        return f"{self.operation}, recorded" if self.operation else self.symbol
 
     def forward(self, xp: Any, *xs: Any) -> Any:
         if not self.gives:

@@ -100,7 +100,9 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
             continue
         before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))
         if measured(array).is_apart(before, WITHIN, 0.0):
-            raise ValueError(f"{run.known}, and its input {place} is another now")
+            raise ValueError(
+                f"{run.known}, and its input {place} is another now: its values are unknown"
+            )
 
 
 def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
@@ -112,8 +114,10 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
     arrived = [loss.arrived for loss in known if loss.arrived is not None]
     factors = _factors(arrived, g, [loss.rounding for loss in known])
     if factors is None:
-        text = f"{run.known}, and the gradient that comes to it is another now"
-        raise ValueError(text)
+        raise ValueError(
+            f"{run.known}, and the gradient that comes to it is another now: what it sends on is "
+            "unknown"
+        )
     total: Any = 0.0
     for loss, factor in zip(known, factors, strict=True):
         product = loss.products.get(slot)

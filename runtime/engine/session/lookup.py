@@ -13,6 +13,7 @@ from gradwire.blocks.errors import HeadError, Location, NotRunnableError, RunErr
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.terms import term_index
 from gradwire.runtime.calculus.reverse import passes_gradient
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
@@ -170,8 +171,8 @@ def _reached_unasked(program: Program) -> dict[InstancePath, int]:
             # By the value that goes through, no gradient ever passes.
             unasked = [slot for slot in block.unasked if slot or not block.keeps_value]
             for port, value in program.markers(path) if unasked else ():
-                slot = int(port.rpartition(".")[2])
-                if slot in unasked and value in program.reached:
+                slot = term_index(port, "xs")
+                if slot is not None and slot in unasked and value in program.reached:
                     found.setdefault(path, slot)
     return found
 

@@ -398,7 +398,8 @@ class Regions:
 
     def _after_accumulation(self, region: Region) -> list[Any]:
         """Hooks around those that run once the gradient of a leaf has been accumulated."""
-        leaf, before = region.leaf, []
+        leaf = region.leaf
+        before: list[Any] = []
 
         def come(gradient: Any) -> None:
             before[:] = [None if leaf.grad is None else encoded(leaf.grad), gradient]

@@ -189,7 +189,7 @@ def test_for_other_numbers_it_is_refused_with_its_line():
     session = gw.Session(captured())
     text = (
         r"erfinv \(test_recorded\.py:\d+\) is known for the run that was captured alone, and its "
-        "input 0 is another now"
+        "input 0 is another now: its values are unknown"
     )
     with pytest.raises(RunError, match=text):
         session.run(feeds={"x": np.ones((5, 3), np.float32)})
@@ -198,13 +198,19 @@ def test_for_other_numbers_it_is_refused_with_its_line():
         session.backward()
 
 
+def test_its_face_says_that_it_is_recorded():
+    assert captured().main.blocks["erfinv"].label() == "erfinv, recorded"
+
+
 def test_multiples_and_sums_of_known_gradients_are_known_and_no_others():
     session = gw.Session(captured())
     once = session.backward().gradients["layer/weight"]
     scaled = session.backward(["mean1"], out_gradients={"mean1": -3.0})
     thrice = scaled.gradients["layer/weight"]
     assert thrice == pytest.approx(-3.0 * once, rel=1e-4)
-    with pytest.raises(RunError, match="the gradient that comes to it is another now"):
+    with pytest.raises(
+        RunError, match="the gradient that comes to it is another now: what it sends on is unknown"
+    ):
         session.backward(["erfinv"], out_gradients={"erfinv": np.ones((5, 4), np.float32)})
 
 

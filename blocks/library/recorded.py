@@ -32,6 +32,8 @@ class Loss(NamedTuple):
     arrived: Array | None
     products: Mapping[int, Array]
     """By the number of the input; none where no gradient came to it."""
+    rounding: float
+    """Gradients below this are 0 but for rounding."""
 
 
 @by_identity
@@ -63,6 +65,18 @@ class Run(NamedTuple):
     """What is known of each input, as ``measured`` gives it; a negative count where nothing is."""
     has_numbers: bool
     outputs: tuple[Output, ...]
+    unasked: tuple[int, ...]
+    """The inputs that no gradient was asked for."""
+
+    @property
+    def named(self) -> str:
+        """The operation, with its place in the program."""
+        return f"{self.operation} ({self.written})" if self.written else self.operation
+
+    @property
+    def known(self) -> str:
+        """What holds for no other run: the beginning of a sentence."""
+        return f"{self.named} is known for the run that was captured alone"
 
 
 class Recorded(Block):
@@ -75,9 +89,9 @@ class Recorded(Block):
 
     Without any ``arrays`` it has the structure alone, and nothing can be computed of it.
 
-    ``arrays`` are by name: ``seen``, ``value 0``, ``arrived 1 0`` (of loss 1, at output 0),
-    ``product 1 0 2`` (of those, to input 2). Raises TraceError for one that records nothing, and
-    ShapeError for inputs of other shapes.
+    ``arrays`` are by name: ``seen``, ``value 0``, ``rounding``, ``arrived 1 0`` (of loss 1, at
+    output 0), ``product 1 0 2`` (of those, to input 2). Raises TraceError for one that records
+    nothing, and ShapeError for inputs of other shapes.
     """
 
     symbol: ClassVar[str] = "rec"
@@ -93,6 +107,8 @@ class Recorded(Block):
     """The dtype and shape of each output."""
     depends: Annotated[tuple[tuple[int, ...], ...], Field(max_length=MAX_PORTS)] = ()
     """For each output the inputs that gradient could come to."""
+    unasked: Annotated[tuple[int, ...], Field(max_length=MAX_PORTS)] = ()
+    """The inputs that no gradient was asked for in the run: what would come to them is unknown."""
     keeps_value: bool = False
     """Whether the value is that of the first input."""
     losses: Annotated[int, Field(ge=0, le=MAX_PORTS)] = 0
@@ -106,7 +122,7 @@ class Recorded(Block):
         return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
 
     def label(self) -> str:
-        return self.operation or self.symbol
+        return f"{self.operation}, recorded" if self.operation else self.symbol
 
     def forward(self, xp: Any, *xs: Any) -> Any:
         if not self.gives:
@@ -135,8 +151,9 @@ class Recorded(Block):
             for j, (dtype, shape) in enumerate(self.gives)
         )
         line, _, _ = self.written.partition(": ")
-        inputs = tuple((shape, dtype) for dtype, shape in self.takes)
-        return Run(self.operation, line, inputs, rows, bool(self.arrays), outputs)
+        takes = tuple((shape, dtype) for dtype, shape in self.takes)
+        numbers = bool(self.arrays)
+        return Run(self.operation, line, takes, rows, numbers, outputs, self.unasked)
 
     def _loss(self, loss: int, output: int) -> Loss:
         name = f"product {loss} {output} "
@@ -145,7 +162,9 @@ class Recorded(Block):
             for key, tensor in self.arrays.items()
             if key.startswith(name)
         }
-        return Loss(self._array(f"arrived {loss} {output}"), products)
+        rounding = self._array("rounding")
+        least = 0.0 if rounding is None else float(rounding[loss])
+        return Loss(self._array(f"arrived {loss} {output}"), products, least)
 
     def _array(self, name: str) -> Array | None:
         tensor = self.arrays.get(name)
@@ -169,9 +188,11 @@ class Recorded(Block):
         if missing:
             raise ValueError(f"the array {missing[0]!r} is missing")
         if len(self.depends) != len(self.gives) or any(
-            not 0 <= slot < len(self.takes) for slots in self.depends for slot in slots
+            not 0 <= slot < len(self.takes)
+            for slots in (*self.depends, self.unasked)
+            for slot in slots
         ):
-            raise ValueError("depends has not the inputs of each output")
+            raise ValueError("depends and unasked have other inputs than there are")
         if self.keeps_value and (not self.takes or self.gives != self.takes[:1]):
             raise ValueError("the value of the first input goes through to one output like it")
         return self
@@ -180,6 +201,8 @@ class Recorded(Block):
         """The arrays that there may be, with their kinds."""
         if self.takes:
             yield "seen", ("float64", (len(self.takes), SEEN))
+        if self.losses:
+            yield "rounding", ("float64", (self.losses,))
         for j, output in enumerate(self.gives):
             if not self.keeps_value:
                 yield f"value {j}", output

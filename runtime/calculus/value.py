@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -47,10 +48,11 @@ class Primitive:
     for any number of inputs, called with ``slot`` and a tuple of all inputs after ``out``.
     ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
-    ``no_derivative`` says why. ``transcendental`` marks functions that have no exact kernel:
-    float32 scalars are computed in float64 and rounded (see ``Value.kernel``). ``scalar_kernel`` is
-    that of scalars, where numpy's is off by more than a unit in the last place of float64. Kernels
-    and rules of plug-ins run guarded (see ``gradwire.blocks.plugins``).
+    ``no_derivative`` says why, or for single slots ``closed``. ``transcendental`` marks functions
+    that have no exact kernel: float32 scalars are computed in float64 and rounded (see
+    ``Value.kernel``). ``scalar_kernel`` is that of scalars, where numpy's is off by more than a
+    unit in the last place of float64. Kernels and rules of plug-ins run guarded (see
+    ``gradwire.blocks.plugins``).
     """
 
     name: str
@@ -65,6 +67,7 @@ class Primitive:
     transcendental: bool = False
     scalar_kernel: Callable[..., Any] | None = None
     no_derivative: NoDerivative | None = None
+    closed: Mapping[int, NoDerivative] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", contained(self.kernel))
@@ -73,6 +76,10 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+    def reason(self, slot: int) -> NoDerivative | None:
+        """Why an input slot has no derivative, if the primitive says so."""
+        return self.closed.get(slot, self.no_derivative)
 
     def rule(self, slot: int) -> Callable[..., Any] | None:
         """The derivative rule of an input slot, or None where it is closed."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.fuzz import (
     arguments,
+    captures,
     compiled,
     data,
     diagrams,
@@ -33,6 +34,7 @@ PROGRAMS: dict[str, Program] = {
         pages,
         lessons,
         data,
+        captures,
     )
     for program in module.PROGRAMS
 }

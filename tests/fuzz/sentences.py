@@ -57,7 +57,7 @@ def said_case(rng: Random) -> str:
             head = rng.choice(observed.losses)
             found = fix(session, key, head, flow=observed.flow)
             if found is not None:
-                _fix_is_true(session, observed, found, key, head)
+                fix_is_true(session, observed, found, key, head)
     return "with values not finite" if observed.origins else "all finite"
 
 
@@ -68,7 +68,7 @@ def doctor_case(rng: Random) -> str:
         found = diagnose(session)
         observed = observe(session)
         for finding in found:
-            _is_fluent(finding.sentence)
+            is_fluent(finding.sentence)
             _finding_is_true(session, observed, finding)
         if not any(finding.complaint.name != "idle_stop" for finding in found):
             _nothing_is_wrong(observed, reassurance(session.program, observed.losses))
@@ -76,7 +76,7 @@ def doctor_case(rng: Random) -> str:
     return "something wrong"
 
 
-def _is_fluent(sentence: str) -> None:
+def is_fluent(sentence: str) -> None:
     assert sentence and sentence == sentence.strip() and sentence[-1] in ".!?)", sentence
     assert not SLIPS.search(sentence), sentence
 
@@ -101,12 +101,12 @@ def _states_are_true(observed: ObservedFlow) -> None:
         for wire, state in observed.states(loss).items():
             verdict = observed.verdict(wire, loss)
             assert verdict.state is state, (wire, verdict)
-            _is_fluent(verdict.sentence)
+            is_fluent(verdict.sentence)
             if wire in run.contributions:
                 assert _fits(state, run.contributions[wire]), (wire, loss, verdict)
         for name, gradient in run.gradients.items():
             verdict = observed.variable(name, loss)
-            _is_fluent(verdict.sentence)
+            is_fluent(verdict.sentence)
             assert _fits(verdict.state, gradient), (name, loss, verdict, gradient)
 
 
@@ -114,7 +114,7 @@ def _origins_are_true(observed: ObservedFlow) -> None:
     run = next(iter(observed.runs.values()))
     program = observed.program
     for origin in observed.origins:
-        _is_fluent(origin.sentence)
+        is_fluent(origin.sentence)
         outputs = [program.instances[origin.block].port(name)
                    for name in program.block(origin.block).output_names()]  # fmt: skip
         made = [leaf for port in outputs for leaf in program.leaf_ports(port)]
@@ -156,9 +156,9 @@ def _has_nan(array: Array) -> bool:
     return array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
 
 
-def _fix_is_true(session: Session, before: ObservedFlow, found: Fix, key: str, head: str) -> None:
+def fix_is_true(session: Session, before: ObservedFlow, found: Fix, key: str, head: str) -> None:
     """Make the repair: the promised gradient comes, and no variable loses its own unannounced."""
-    _is_fluent(found.sentence)
+    is_fluent(found.sentence)
     if found.change is None:
         assert found.obstacle, (key, found)
         return
@@ -259,7 +259,7 @@ def _opening_changes_nothing(session: Session, finding: Finding) -> None:
 
 def _nothing_is_wrong(observed: ObservedFlow, sentence: str) -> None:
     """The doctor is content: losses are finite, and every variable gets numbers."""
-    _is_fluent(sentence)
+    is_fluent(sentence)
     run = next(iter(observed.runs.values()))
     assert _finite(run.values[loss] for loss in observed.losses), sentence
     for name in observed.program.trainable:

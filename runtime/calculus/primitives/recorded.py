@@ -28,6 +28,10 @@ with rounding, and another input is further away.
 """
 _CLOSED = NoDerivative("is recorded, and no gradient came from it to this input")
 _WHOLE = NoDerivative("gives no floating-point numbers, so it has no derivative")
+_UNASKED = NoDerivative(
+    "is recorded, and no gradient was asked for at this input: what would come is not known",
+    remedy=None,
+)
 
 
 class RecordedOps(BaseOps):
@@ -78,10 +82,15 @@ class RecordedOps(BaseOps):
 
             return back
 
-        closed = _CLOSED if output.kind[1].startswith("float") else _WHOLE
+        is_float = output.kind[1].startswith("float")
         rules = tuple(rule(slot) if output.passes(slot) else None for slot in range(len(xs)))
         primitive = Primitive(
-            "recorded", lambda *_, of: output.kind, kernel, rules, no_derivative=closed
+            "recorded",
+            lambda *_, of: output.kind,
+            kernel,
+            rules,
+            no_derivative=_CLOSED if is_float else _WHOLE,
+            closed=dict.fromkeys(run.unasked, _UNASKED) if is_float else {},
         )
         return self.trace.apply(primitive, *xs, of=key)
 
@@ -95,12 +104,14 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
             continue
         before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))
         if measured(array).is_apart(before, WITHIN, 0.0):
-            raise ValueError(f"{_known_for(run)}, and its input {place} is another now")
+            raise ValueError(
+                f"{run.known}, and its input {place} is another now: its values are unknown"
+            )
 
 
 def _require_numbers(run: Run) -> None:
     if not run.has_numbers:
-        raise ValueError(f"{_named(run)} was recorded without numbers")
+        raise ValueError(f"{run.named} was recorded without numbers")
 
 
 def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
@@ -109,10 +120,13 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
     Raises ValueError where it is no such sum.
     """
     known = [loss for loss in output.losses if loss.arrived is not None]
-    factors = _factors([loss.arrived for loss in known if loss.arrived is not None], g)
+    arrived = [loss.arrived for loss in known if loss.arrived is not None]
+    factors = _factors(arrived, g, [loss.rounding for loss in known])
     if factors is None:
-        text = f"{_known_for(run)}, and the gradient that comes to it is another now"
-        raise ValueError(text)
+        raise ValueError(
+            f"{run.known}, and the gradient that comes to it is another now: what it sends on is "
+            "unknown"
+        )
     total: Any = 0.0
     for loss, factor in zip(known, factors, strict=True):
         product = loss.products.get(slot)
@@ -121,31 +135,34 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
     return total
 
 
-def _known_for(run: Run) -> str:
-    return f"{_named(run)} is known for the run that was captured alone"
+def _factors(
+    arrived: Sequence[Array], g: Array, rounding: Sequence[float]
+) -> Sequence[float] | None:
+    """The numbers by which to multiply gradients for their sum to be this one; None without any.
 
-
-def _named(run: Run) -> str:
-    return f"{run.operation} ({run.written})" if run.written else run.operation
-
-
-def _factors(arrived: Sequence[Array], g: Array) -> Sequence[float] | None:
-    """The numbers by which to multiply gradients for their sum to be this one; None without any."""
+    Below ``rounding`` the gradients of a loss are 0 but for rounding.
+    """
+    count = len(arrived)
     for place, each in enumerate(arrived):
-        if _is_close(each, g):  # NaN and infinities included
-            return [float(place == other) for other in range(len(arrived))]
+        if _is_close(each, g, rounding[place]):  # NaN and infinities included
+            return [float(place == other) for other in range(count)]
     if not np.any(g):
-        return [0.0] * len(arrived)
-    columns = [each.astype(np.float64).ravel() for each in arrived]
-    if columns and all(map(np.all, map(np.isfinite, [*columns, g]))):
-        found, *_ = np.linalg.lstsq(np.stack(columns, axis=1), g.astype(np.float64).ravel())
-        whole = sum(k * column for k, column in zip(found, columns, strict=True))
-        if _is_close(np.asarray(whole), g.ravel()):
+        return [0.0] * count
+    columns = np.array([each.ravel() for each in arrived], np.float64).reshape(count, g.size)
+    wanted, least = g.astype(np.float64).ravel(), sum(rounding)
+    finite = np.isfinite(wanted) & np.isfinite(columns).all(axis=0)
+    tries: list[Array] = [np.ones(count)] if count > 1 else []
+    if count and finite.any():
+        tries.append(np.linalg.lstsq(columns[:, finite].T, wanted[finite])[0])
+    for found in tries:
+        with np.errstate(invalid="ignore"):
+            whole = sum(k * column for k, column in zip(found, columns, strict=True) if k)
+        if _is_close(np.asarray(whole), wanted, least):
             return [float(k) for k in found]
     return None
 
 
-def _is_close(one: Array, other: Array) -> bool:
+def _is_close(one: Array, other: Array, least: float) -> bool:
     finite = other[np.isfinite(other)]
-    within = WITHIN * float(np.abs(finite).max(initial=0.0))
+    within = max(least, WITHIN * float(np.abs(finite).max(initial=0.0)))
     return bool(np.allclose(one, other, rtol=0.0, atol=within, equal_nan=True))

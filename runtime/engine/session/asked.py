@@ -110,6 +110,7 @@ class AskedGradients(Asked):
         seeded: Collection[str] = (),
     ) -> None:
         self.heads = heads = lookup.find_heads(program, wanted.losses, executor.partial)
+        lookup.require_asked(program, heads)
         how = wanted.request
         arguments = () if isinstance(how, str | Mapping) else lookup.graph_order(program, heads)
         self._requests = lookup.gradient_requests(program, arguments, wanted.wrt, how)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.errors import HeadError, Location, NotRunnableError, RunError
+from gradwire.blocks.importing.kinds import is_kind
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.nearest import did_you_mean
+from gradwire.blocks.terms import term_index
+from gradwire.runtime.calculus.reverse import passes_gradient
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
+    from gradwire.blocks.library.recorded import Recorded
+    from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine.program import Program
 
@@ -139,6 +144,46 @@ def find_heads(
             next_step="Add a Loss block, or name the output to differentiate.",
         )
     return heads
+
+
+def require_asked(program: Program, heads: Iterable[PortPath]) -> None:
+    """Raise RunError where trained variables would get gradient through an input of a Recorded
+    block that no gradient was asked for in the recorded run.
+    """
+    unasked = program.derived("unasked", lambda: _reached_unasked(program))
+    arriving = _arriving(program, heads) if unasked else set()
+    for path, slot in unasked.items():
+        block = cast("Recorded", program.block(path))
+        if any(program.ports.get(path.port(name)) in arriving for name in block.output_names()):
+            raise RunError(
+                f"{block.run.known}, in which no gradient was asked for at its input {slot}.",
+                location=Location(block=path),
+                next_step="Change the program, and capture it again.",
+            )
+
+
+def _reached_unasked(program: Program) -> dict[InstancePath, int]:
+    """The Recorded blocks with such an input that trained variables reach, and which it is."""
+    found: dict[InstancePath, int] = {}
+    for path, instance in program.instances.items():
+        if is_kind(instance.block, "Recorded"):
+            block = cast("Recorded", instance.block)
+            # By the value that goes through, no gradient ever passes.
+            unasked = [slot for slot in block.unasked if slot or not block.keeps_value]
+            for port, value in program.markers(path) if unasked else ():
+                slot = term_index(port, "xs")
+                if slot is not None and slot in unasked and value in program.reached:
+                    found.setdefault(path, slot)
+    return found
+
+
+def _arriving(program: Program, heads: Iterable[PortPath]) -> set[Value]:
+    """The values to which gradient comes from these heads."""
+    found = {program.ports[head] for head in heads if head in program.ports}
+    for value in reversed(program.trace.values[: program.forward_end]):
+        if value in found:
+            found.update(x for slot, x in enumerate(value.inputs) if passes_gradient(value, slot))
+    return found
 
 
 def find_seeds(

@@ -49,12 +49,12 @@ def stops_that_help(
         try:
             stopped, _ = trial(session, (CutWire(wire),))
             gradient, text = told(stopped, observed.losses, variable, feeds)
-        except GradwireError:
+            if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
+                continue
+            if not _rises(session, observed.losses, variable, gradient, feeds):
+                found[wire] = gradient, text
+        except GradwireError:  # as where the variable comes to what is known for one run alone
             continue
-        if gradient is None or not np.any(gradient) or not np.isfinite(gradient).all():
-            continue
-        if not _rises(session, observed.losses, variable, gradient, feeds):
-            found[wire] = gradient, text
     first = next((gradient for gradient, _ in found.values()), None)
     parts = (f"on {w}: {text}{_against(first, each)}" for w, (each, text) in found.items())
     return f"With a StopGradient {'; '.join(parts)}." if found else ""

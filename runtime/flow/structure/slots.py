@@ -163,8 +163,9 @@ class Slots:
 def _reason(edge: Edge) -> NoDerivative:
     """Why a slot has no derivative: because of its primitive, or of the dtypes at its ends."""
     primitive = edge.value.primitive
-    if primitive.rule(edge.slot) is None and primitive.no_derivative is not None:
-        return primitive.no_derivative
+    reason = primitive.reason(edge.slot)
+    if primitive.rule(edge.slot) is None and reason is not None:
+        return reason
     return _TO_INTEGERS if is_float(edge.source.dtype) else _FROM_INTEGERS
 
 

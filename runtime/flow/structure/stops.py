@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.importing.kinds import is_kind
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import sentences
@@ -12,6 +13,7 @@ from gradwire.runtime.flow.words import sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.library.recorded import Recorded
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.words.states import Cutter
@@ -73,11 +75,17 @@ def _wires_into(flow: Flow, wire: WirePath, port: PortPath) -> tuple[WirePath, .
 def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
     if _is_differentiated(flow, port.block):
         return StoppedPort(port, None)
-    if not flow.arrives(port):
+    if not flow.arrives(port) and not _may_arrive(flow, port):
         return StoppedPort(port, _why_nothing_arrives(flow, port))
     if not any(map(flow.trained_upstream, wires)):
         return StoppedPort(port, _why_nothing_continues(flow, wires))
     return StoppedPort(port, None)
+
+
+def _may_arrive(flow: Flow, port: PortPath) -> bool:
+    """Whether the routes lead through what is recorded without that gradient, and so not known."""
+    blocks = (flow.program.block(cutter.block) for cutter in flow.cutters_downstream(port))
+    return any(is_kind(block, "Recorded") and cast("Recorded", block).unasked for block in blocks)
 
 
 def _is_differentiated(flow: Flow, stop: InstancePath) -> bool:

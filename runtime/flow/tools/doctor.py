@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.arguments import explained
-from gradwire.blocks.errors import RunError
+from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
@@ -478,7 +478,10 @@ def _idle(
     others = [stop for stop in observed.stops if stop not in certain]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     for stop in others[: _trials(observed)]:
-        differences = trial.open(stop).compare().variables().values()
+        try:
+            differences = trial.open(stop).compare().variables().values()
+        except GradwireError:  # what opening it changes is not known
+            continue
         if all(_same(d.before, d.after) for d in differences):
             nothing = all((d.before is None) == (d.after is None) for d in differences)
             text = "opening it changes no gradient" if nothing else "opening it brings only zeros"

@@ -314,7 +314,11 @@ def _of_variables(
         )
         return run.gradients
 
-    totals, several = _by_loss(session, repaired, loss, flow.losses, gradients)
+    try:
+        totals, several = _by_loss(session, repaired, loss, flow.losses, gradients)
+    except GradwireError as error:  # of another loss
+        obstacle = f"it can't be run: {error.what}"
+        return {name: replace(plan, obstacle=obstacle) for name, plan in plans.items()}
     return {
         name: _in_vain(plan)
         if gradient is None
@@ -396,7 +400,10 @@ def _of_wire(
         run = trial.backward(losses, feeds=feeds, contributions=True, accumulate=False)
         return {key: _past(session, run) if past else run.contributions.get(key)}
 
-    totals, several = _by_loss(session, repaired, loss, flow.losses, brought)
+    try:
+        totals, several = _by_loss(session, repaired, loss, flow.losses, brought)
+    except GradwireError as error:  # of another loss
+        return replace(found, obstacle=f"it can't be run: {error.what}", change=None)
     by_loss, total = several.get(key, {}), totals.get(key)
     return replace(found, gradient=gradients.get(key), by_loss=by_loss, total=total)
 

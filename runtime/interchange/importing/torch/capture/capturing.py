@@ -203,11 +203,16 @@ class _Capture:
         """
         name = self._chosen(outputs)
         loss = results.get(name, results.get("")) if name else None
-        if self._recording.losses or not isinstance(loss, torch.Tensor):
+        is_computed = isinstance(loss, torch.Tensor) and outputs[name].source is not None
+        if self._recording.losses or not is_computed:
             return []
         with self._recording.regions.listening():
             found = gradients_of(loss, list(trained.values()))
-        gradients = [None if g is None else encoded(g) for g in found]
+        made = self._recording.regions.accumulated(0)
+        gradients = [
+            made.get(id(p), None if g is None else encoded(g))
+            for p, g in zip(trained.values(), found, strict=True)
+        ]
 
         def arriving() -> Mapping[str, Measured | None]:
             with self._recording.arriving() as (_, inner):

@@ -93,6 +93,8 @@ def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
     """
     if not loss.requires_grad:
         return [None] * len(trained)
+    if any(p._post_accumulate_grad_hooks for p in trained):
+        return _by_backward(loss, trained)  # grad() accumulates nothing
     try:
         found = torch.autograd.grad(loss.sum(), trained, retain_graph=True, allow_unused=True)
     except RuntimeError:  # reentrant checkpoints allow only backward()

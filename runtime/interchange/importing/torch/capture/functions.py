@@ -6,17 +6,19 @@ forward are known, its value is that of any run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
+from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
+from gradwire.runtime.interchange.importing.torch.capture.regions import Old, old_of
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.memory import Cut
 
 _TRANSPARENT = frozenset({"BackwardHookFunction"})
 """Functions of torch that pass everything on."""
@@ -37,8 +39,7 @@ def applied(
         return args[0](*args[2:])  # the graph of the checkpoint has nothing that it encloses
     with recording.paused(), torch._C.DisableTorchFunction():
         given = [x for x in args if isinstance(x, torch.Tensor)]
-        for x in given:
-            recording.entry(x)
+        old = old_of(recording, given)
         since = recording.regions.time
     recording.inside_function += 1
     before = recording.region
@@ -47,36 +48,52 @@ def applied(
     finally:
         recording.inside_function -= 1
         recording.region = before
-    if recording.inside_function or not torch.is_grad_enabled():
+    if recording.inside_function:
         return result
     with recording.paused(), torch._C.DisableTorchFunction(), recording.here():
         outputs = result if isinstance(result, tuple) else (result,)
         tensors = [x for x in outputs if isinstance(x, torch.Tensor)]
         name = function.__name__
         name = "checkpoint" if name in _RECOMPUTING else name
-        if name in _TRANSPARENT:
+        if name in _TRANSPARENT and torch.is_grad_enabled():
             _hooked(recording, tensors, given, since)
-        else:
-            tracked = [x for x in tensors if x.requires_grad]
-            for x in tensors:
-                if not x.requires_grad and recording.knows(x):
-                    recording.forget_gradient(x, name)
-            fresh = [x for x in given if not any(x is output for output in tensors)]
-            _record(recording, name, tracked, fresh, since)
+            return result
+        off = None if torch.is_grad_enabled() else before or recording.cut_here("no_grad")
+        is_cut = any(is_derived(was.value) for was in old.values())
+        is_asked = off is None and _is_tracked(given)
+        is_unasked = is_cut and not is_asked and function.__name__ not in _RECOMPUTING
+        together = []
+        for x in tensors:
+            value = None if x.requires_grad else recording.value_of(x)
+            if value is None:
+                together.append(x)
+            elif is_unasked:  # its backward is not known, and not the one of its operators
+                _record(recording, name, [x], old, since, off)
+            else:
+                recording.forget_gradient(x, name if off is None else off.name)
+        _record(recording, name, together, old, since, off)
     return result
 
 
 def _record(
-    recording: Recording, name: str, outputs: Sequence[Any], given: Sequence[Any], since: int
+    recording: Recording,
+    name: str,
+    outputs: Sequence[Any],
+    old: Mapping[Any, Old],
+    since: int,
+    cut: Cut | None,
 ) -> None:
-    """Put up outputs whose gradient no block has: those of this run."""
+    """Put up outputs whose gradient no block has: those of this run, unless a cut is here."""
     if not outputs:
         return
-    found = [recording.entry(x).value for x in outputs if recording.knows(x)]
-    forward = [value for value in found if isinstance(value, Staged)]
+    found = map(recording.value_of, outputs)
+    forward = [value for value in found if value is not None]
     is_known = len(outputs) == len(forward) == 1
-    made = recording.regions.put_up(name, outputs, given, since, forward if is_known else ())
+    made = recording.regions.put_up(name, outputs, (), since, forward if is_known else (), old=old)
     for output, entry in zip(outputs, made, strict=True):
+        value = entry.read()
+        if cut is not None and value.is_float and is_derived(value):
+            entry.cut = cut
         recording.bind(output, entry)
 
 

@@ -24,6 +24,12 @@ def hooked(
     return call() if region is None else recording.regions.around(region, tensor, call)
 
 
+def hooked_last(recording: Recording, entry: Tensor, tensor: Any, *hooks: Any) -> None:
+    """Put up what hooks make of a gradient that has been accumulated."""
+    written = " and ".join(dict.fromkeys(map(_written, hooks)))
+    recording.regions.hook(tensor, entry, "hook", written, is_last=True)
+
+
 def _written(hook: Callable[[Any], Any]) -> str:
     """What a hook is called, and where it is written: ``mask_hook (train.py:31)``."""
     name = getattr(hook, "__name__", type(hook).__name__)
@@ -42,9 +48,5 @@ def hooks_before(recording: Recording, entry: Tensor, tensor: Any) -> None:
             theirs = dict(hooks)  # torch calls them in the order in which they are in the mapping
             hooks.clear()
             recording.regions.around(region, tensor, lambda: hooks.update(theirs))
-    if getattr(tensor, "_post_accumulate_grad_hooks", None):
-        recording.stage.remark(
-            "lost",
-            "A hook runs after this gradient is accumulated; a diagram has none.",
-            entry.read(),
-        )
+    if after := getattr(tensor, "_post_accumulate_grad_hooks", None):
+        hooked_last(recording, entry, tensor, *after.values())

@@ -41,7 +41,13 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     parts_among,
 )
 from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
-from gradwire.runtime.interchange.importing.torch.capture.regions import Regions
+from gradwire.runtime.interchange.importing.torch.capture.regions import (
+    Old,
+    Regions,
+    divided,
+    hooked,
+    old_of,
+)
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
@@ -179,17 +185,16 @@ class Recording:
 
         def note(key: int, gradient: Any) -> None:
             if gradient is not None:  # as where a custom function gives none
-                numbers = _divided(encoded(gradient), scale)
+                numbers = divided(encoded(gradient), scale)
                 leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
         def note_inner(key: Port, gradient: Any) -> None:
             if gradient is not None:
-                inner[key] = measured(_divided(encoded(gradient), scale))
+                inner[key] = measured(divided(encoded(gradient), scale))
 
         handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
-        handles += [
-            tensor.register_hook(partial(note_inner, port)) for port, tensor in self.results()
-        ]
+        for port, tensor in self.results():
+            handles += hooked(tensor, partial(note_inner, port))
         try:
             yield leaves, inner
         finally:
@@ -199,7 +204,7 @@ class Recording:
     @property
     def trained_leaves(self) -> list[Any]:
         """The leaves that have come up and need a gradient."""
-        return [t for t, _ in self._tensors.values() if t.requires_grad and t.is_leaf]
+        return [t for t, _ in self._tensors.values() if t.requires_grad and _is_leaf(t)]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
@@ -208,7 +213,8 @@ class Recording:
         seen = set()
         for tensor, entry in self._tensors.values():
             value = entry.value
-            if tensor.is_leaf if differentiated else tensor.is_inference() or tensor._version:
+            is_inner = _is_leaf(tensor) is False
+            if not is_inner if differentiated else tensor.is_inference() or tensor._version:
                 continue
             if isinstance(value, Staged) and value.source is not None:
                 port = value.source, value.port
@@ -266,6 +272,11 @@ class Recording:
     def knows(self, tensor: Any) -> bool:
         """Whether the run has shown where a tensor comes from."""
         return id(tensor) in self._tensors
+
+    def value_of(self, tensor: Any) -> Staged | None:
+        """The value of a tensor whose blocks the run has shown."""
+        value = self._tensors[id(tensor)][1].value if self.knows(tensor) else None
+        return value if isinstance(value, Staged) else None
 
     def bind(self, tensor: Any, entry: Tensor) -> None:
         """Let an entry stand for a tensor."""
@@ -411,6 +422,8 @@ class Recording:
             more = {
                 k: y for k, x in kwargs.items() if (y := self._argument(x, numbers)) is not None
             }
+            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
+            old = {} if _has_rule(name) else self._old(written)
         result = operator(*args, **kwargs)
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
@@ -423,8 +436,7 @@ class Recording:
                 base = name.partition(".")[0]
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
-                error = self._perform(name, given, more, args, result, tensors, since)
-            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
+                error = self._perform(name, given, more, args, result, tensors, since, old)
             if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
             results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
@@ -456,6 +468,7 @@ class Recording:
         result: Any,
         tensors: Sequence[Any],
         since: int,
+        old: Mapping[Any, Old],
     ) -> UnsupportedError | None:
         """Bind the results; why they can't be expressed, if so."""
         results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
@@ -487,15 +500,17 @@ class Recording:
             self._agree(name, made, results, args)
             if in_place:
                 self._follow(args[0], made[0], before)
+                if self._is_apart(args[0]):
+                    made[0] = self._anew(base, args[0], tensors, since)
         except GradwireError as raised:
             error = raised if isinstance(raised, UnsupportedError) else _unsupported(name, raised)
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
             made, failure = failed(error, len(results)), error
-            recorded = self._without_rules(name, (given, more), tensors, results, since)
+            recorded = self._without_rules(name, (given, more), tensors, results, since, old)
             if recorded:
                 made, failure = recorded, None
-                if in_place:
+                if in_place and not self._is_apart(args[0]):
                     self._follow(args[0], made[0], before)
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry)
@@ -505,8 +520,8 @@ class Recording:
         """Whether an operator has written what depends on nothing, as on gradients that a backward
         pass has left: these are new numbers.
         """
-        values = [self._tensors[id(tensor)][1].value for tensor in tensors]
-        if not all(isinstance(x, Staged) and x.array is not None for x in values):
+        values = map(self.value_of, tensors)
+        if not all(x is not None and x.array is not None for x in values):
             return False
         for tensor in written:
             numbers = self.stage.constant(encoded(tensor))
@@ -525,21 +540,38 @@ class Recording:
         own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
         return list((found or own).values())
 
+    def _old(self, written: Sequence[Any]) -> dict[Any, Old]:
+        """What an operator without rules will write to, as it is now."""
+        try:
+            return old_of(self, written)
+        except UnsupportedError:
+            return {}
+
     def _without_rules(
-        self, name: str, given: Any, tensors: Sequence[Any], results: Sequence[Any], since: int
+        self,
+        name: str,
+        given: Any,
+        tensors: Sequence[Any],
+        results: Sequence[Any],
+        since: int,
+        old: Mapping[Any, Old],
     ) -> list[Tensor]:
         """A Recorded block; nothing where what it is given can't be expressed either, or inside of
         a custom function, which is one as a whole.
         """
         in_place = any(tensor is results[0] for tensor in tensors)
-        if self.inside_function or any(map(self._is_shared, results)):
+        if self.inside_function:
             return []
         base = name.partition(".")[0]
         try:
             self.performer.settle_all(given)
             _, cut = self.performer.fate(given)
             others = [tensor for tensor in tensors if tensor is not results[0]]
-            made = self.regions.put_up(base, results, others, since)
+            if in_place and self._is_apart(results[0]):
+                return [self._anew(base, results[0], others, since)]
+            whole = self._whole(results[0]) if in_place else None
+            outputs = results if whole is None else [whole, *results[1:]]
+            made = self.regions.put_up(base, outputs, others, since, old=old)
         except UnsupportedError:
             return []
         if self.performer.no_grad is not None:
@@ -547,16 +579,22 @@ class Recording:
                 entry.live, entry.cut = False, cut if entry.read().is_float else None
         if in_place:
             entry = self._tensors[id(results[0])][1]
-            entry.write(self.stage, made[0].read(), made[0].live, made[0].cut)
+            at = entry if whole is None else entry.root
+            at.write(self.stage, made[0].read(), made[0].live, made[0].cut)
+            if whole is not None:
+                self.bind(whole, at)
             return [entry, *made[1:]]
         return made
 
-    def _is_shared(self, tensor: Any) -> bool:
-        """Whether other tensors of the run show the same memory: only blocks let them follow."""
-        memory = _memory_of(tensor)
-        others = (other for other, _ in self._tensors.values() if other is not tensor)
-        shared = (other for other in others if _memory_of(other) == memory)
-        return is_plain(tensor) and any(map(is_plain, shared))  # complex ones are pairs
+    def _whole(self, view: Any) -> Any:
+        """The tensor into which autograd writes what is written to a view; None for others."""
+        entry = self._tensors[id(view)][1]
+        if not (view.requires_grad and view._is_view()) or entry.of is None:
+            return None
+        base = view._base
+        if not self.knows(base) or self._tensors[id(base)][1] is not entry.root:
+            raise UnsupportedError("an in-place change", "what it is a view of is not known")
+        return base
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
@@ -599,6 +637,9 @@ class Recording:
         for x, other in shared:
             if other is entry.root:
                 continue
+            if _base_of(x) is _base_of(tensor):
+                self._forget(other)  # autograd knows how it follows
+                continue
             if other.live and not entry.live:
                 self._tell_unseen(x)
             if entry.of is None and _lies_like(x, tensor):
@@ -619,8 +660,33 @@ class Recording:
             "written. Write to the tensor itself, or use torch.where."
         )
         misstep = Misstep(text=text, written=place.written)
-        if not tensor.is_leaf and misstep not in self.missteps:
+        if _is_leaf(tensor) is False and misstep not in self.missteps:
             self.missteps.append(misstep)
+
+    def _is_apart(self, tensor: Any) -> bool:
+        """Whether a tensor is a view that no block shows: autograd writes into its base."""
+        known = self._tensors.get(id(tensor))
+        is_view = known is not None and known[1].of is None and tensor._is_view()
+        return is_view and bool(tensor.requires_grad)
+
+    def _anew(self, name: str, view: Any, others: Sequence[Any], since: int) -> Tensor:
+        """What stands for a view that no block shows, which has been written to."""
+        others = [tensor for tensor in others if tensor is not view]
+        for _, other in self._sharing(view):
+            self._forget(other)
+        (made,) = self.regions.put_up(name, [view._base], others, since)
+        self.bind(view._base, made)
+        return self.entry(view)
+
+    def _forget(self, root: Tensor) -> None:
+        """What shares memory with what was written to is to be asked for when it is used."""
+        error = UnsupportedError("an in-place change", "what shares its memory is not known")
+        for key, (tensor, entry) in list(self._tensors.items()):
+            if entry.root is root and tensor.requires_grad:
+                del self._tensors[key]
+        for owners in self._owners.values():
+            owners.pop(id(root), None)
+        root.spoil(error)
 
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way
@@ -648,10 +714,6 @@ class Recording:
         entry.live = kept and entry.read().is_float
 
 
-def _divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
-    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)
-
-
 def _unsupported(name: str, error: GradwireError) -> UnsupportedError:
     return UnsupportedError(f"aten.{name}", str(error).rstrip("."))
 
@@ -661,6 +723,24 @@ def _name(operator: Any) -> str:
     overload = operator._overloadname
     base = name if space == "aten" else f"{space}::{name}"
     return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def _is_leaf(tensor: Any) -> bool | None:
+    """Whether a tensor is a leaf; None for one that PyTorch lets nobody differentiate."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return None
+
+
+def _has_rule(name: str) -> bool:
+    base, _, overload = name.partition(".")
+    return bool(find(name) or find(f"{base.rstrip('_')}.{overload}") or base in HANDLED)
+
+
+def _base_of(tensor: Any) -> Any:
+    """The tensor that one is a view of, as autograd has it; by default itself."""
+    return tensor._base if tensor._is_view() else tensor
 
 
 def _lies_like(a: Any, b: Any) -> bool:

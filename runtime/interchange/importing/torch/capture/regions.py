@@ -9,10 +9,11 @@ that are set before it, and behind all hooks of the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,6 +54,8 @@ CAVEATS = {
     **dict.fromkeys(("_linalg_eigh", "linalg_eig"), _EQUAL.format("eigenvalues")),
 }
 """What is said besides of operators whose gradient is not finite everywhere."""
+_ROUNDING = 8
+"""Machine epsilons of the largest gradient that smaller ones may be off by."""
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
 
@@ -79,6 +82,22 @@ class Known(NamedTuple):
     value: Staged | None
 
 
+@by_identity
+class Old(NamedTuple):
+    """A tensor as it was before it was written to."""
+
+    tensor: Any
+    version: int | None
+    seen: tuple[float, ...]
+    value: Staged
+
+    @property
+    def unchanged(self) -> Any:
+        """The tensor, if it has not been written to; None otherwise."""
+        version = _version_of(self.tensor)
+        return self.tensor if version is not None and version == self.version else None
+
+
 @dataclass(eq=False)
 class Region:
     """One Recorded block in the making."""
@@ -90,11 +109,15 @@ class Region:
     values: list[NDArray[Any]]
     """None of them where the value is that of the first input."""
     depends: list[set[int]]
+    unasked: list[int] = field(default_factory=list)
+    """The inputs that autograd kept no track of, so that nothing is known of their gradient."""
     made: Staged | None = None
     hook: Staged | None = None
     """What a hook is set on, whose value this has."""
     same: set[int] = field(default_factory=set)
     """The inputs that its output equals."""
+    leaf: Any = None
+    """The leaf that a hook runs for after its gradient was accumulated."""
     slots: list[Slot] = field(default_factory=list)
     heads: list[tuple[Any, int] | None] = field(default_factory=list)
     """For each output the node that its gradient comes to, and the output of that node."""
@@ -102,6 +125,8 @@ class Region:
     """What arrived, by loss and output."""
     products: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
     """What was sent on by all outputs together, by loss and input."""
+    parts: dict[tuple[int, int, int], NDArray[Any]] = field(default_factory=dict)
+    """What one output alone sends on, by loss, output and input, where several got gradient."""
 
     @property
     def source(self) -> StagedBlock:
@@ -145,6 +170,10 @@ class Regions:
         self.all: list[Region] = []
         self._loss = -1
         """The number of the loss whose gradients are on their way; -1 for none."""
+        self._scale = 1.0
+        """A factor in those gradients that the loss is recorded without."""
+        self._rounding: dict[int, float] = {}
+        """By loss, the size below which gradients are 0 but for rounding."""
         self._left_out: dict[int, tuple[Staged, Staged]] = {}
         """The outputs of hooks that change nothing, by identity, and what these are set on."""
         self.removable: list[Any] = []
@@ -168,20 +197,24 @@ class Regions:
         since: int | None = None,
         forward: Sequence[Staged] = (),
         *,
+        old: Mapping[Any, Old] = MappingProxyType({}),
         is_own: bool = False,
     ) -> list[Tensor]:
         """What stands for the outputs of a region, whose inputs autograd's graph names besides the
         ``given`` tensors.
 
         Edges that were noted after ``since`` lie inside. The value of a single output may be what
-        ``forward`` computes, in any run. Where a node treats several tensors side by side, a region
-        ``is_own`` has the slot of its output alone.
+        ``forward`` computes, in any run. ``old`` are tensors that may have been written to, as they
+        were. Where a node treats several tensors side by side, a region ``is_own`` has the slot of
+        its output alone.
         """
         before = self.time if since is None else since
         recording, stage = self._recording, self._recording.stage
         inputs: dict[Any, tuple[Any, Staged]] = {}
         for tensor in given:
             inputs.setdefault(_key(tensor), (tensor, recording.entry(tensor).read()))
+        for key, was in old.items():
+            inputs[key] = was.unchanged, was.value
         routes = [self._routes(tensor, before) for tensor in outputs]
         if is_own:
             routes = [[r for r in routes[0] if r[1] == outputs[0].output_nr]]
@@ -195,14 +228,22 @@ class Regions:
         if not inputs:
             return [Tensor(stage.constant(encoded(tensor))) for tensor in outputs]
         values = [] if forward else [encoded(tensor) for tensor in outputs]
+        is_off = not (torch.is_grad_enabled() or any(routes))
+        unasked = [
+            place
+            for key, place in places.items()
+            if whole[place][1].is_float and (is_off or not isinstance(key, tuple))
+        ]
+        known = {places[key]: was.seen for key, was in old.items()}
         region = Region(
             name=name,
             takes=[(x.dtype, x.shape) for _, x in whole],
             gives=[(x.dtype, x.shape) for x in forward]
             or [(value.dtype.name, value.shape) for value in values],
-            seen=[_seen(tensor) for tensor, _ in whole],
+            seen=[known.get(place) or seen(tensor) for place, (tensor, _) in enumerate(whole)],
             values=values,
             depends=[{places[edge] for _, _, edge in found} for found in routes],
+            unasked=[*(() if any(routes) or not unasked else range(len(first))), *unasked],
         )
         made = stage.blocks(
             "Recorded", *(x for _, x in whole), name=name, **parameters_of(region, 0)
@@ -219,9 +260,12 @@ class Regions:
                 if tensor is not None and _are_equal(tensor, outputs[0])
             }
         self.all.append(region)
-        what = "gradients are" if forward else "values and gradients are"
-        text = f"{name} has no rules: its {what} those of this run. {CAVEATS.get(name, '')}"
-        stage.remark("note", text.rstrip(), made[0])
+        what = " and ".join(
+            [*([] if forward else ["values"]), *(["gradients"] if any(routes) else [])]
+        )
+        if what:
+            text = f"{name} has no rules: its {what} are those of this run. {CAVEATS.get(name, '')}"
+            stage.remark("note", text.rstrip(), made[0])
         return [
             Tensor(value, bool(tensor.requires_grad) and value.is_float)
             for tensor, value in zip(outputs, made, strict=True)
@@ -286,24 +330,45 @@ class Regions:
             raise UnsupportedError("a tensor", "its value before an in-place change is not known")
         return None, known.value
 
-    def hook(self, tensor: Any, entry: Tensor, name: str, written: str) -> Region | None:
+    def hook(
+        self, tensor: Any, entry: Tensor, name: str, written: str, *, is_last: bool = False
+    ) -> Region | None:
         """A region that a hook on a tensor is: its value is the tensor's. None where no gradient
         comes to it.
+
+        Gradient comes to hooks in the order in which they are set, and to one that ``is_last``
+        once it has been accumulated.
         """
-        if not entry.live:
+        if not entry.live or (is_last and any(x.leaf is tensor for x in self.all)):
             return None
         stage, value = self._recording.stage, entry.read()
+        inner = value
+        while (other := self._hook_of(inner)) is not None and (is_last or other.leaf is None):
+            assert other.hook is not None
+            inner = other.hook
         kind = [(value.dtype, value.shape)]
-        region = Region(written, kind, kind, [_seen(tensor)], [], [{0}])
-        made = stage.block("Recorded", value, name=name, **parameters_of(region, 0))
+        region = Region(written, kind, kind, [seen(tensor)], [], [{0}])
+        made = stage.block("Recorded", inner, name=name, **parameters_of(region, 0))
         if made.source is None:
             return None
-        region.made, region.hook, region.same = made, value, {0}
+        region.made, region.hook, region.same = made, inner, {0}
+        region.leaf = tensor if is_last else None
         self.all.append(region)
-        stage.reroute(value, made)
-        entry.value = made
+        stage.reroute(inner, made)
+        for one in self.all:
+            if one.hook is inner and one is not region:
+                one.hook = made
+        if inner is value:
+            entry.value = made
+            for edge, known in self._edges.items():
+                if known.value is value:
+                    self._edges[edge] = known._replace(value=made)
         stage.remark("note", f"{written} changes this gradient: it is that of this run.", made)
         return region
+
+    def _hook_of(self, value: Staged) -> Region | None:
+        """The hook on a tensor that a value comes from, if it does from one."""
+        return next((x for x in self.all if x.made is value and x.hook and not x.heads), None)
 
     def around(self, region: Region, tensor: Any, call: Callable[[], Any]) -> Any:
         """Let a hook be set between two that see what it is given and what it makes."""
@@ -315,37 +380,105 @@ class Regions:
     # ---- the backward pass --------------------------------------------------------------------
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Keep what passes meanwhile: the gradients of one loss more."""
+    def listening(self, scale: float = 1.0) -> Iterator[None]:
+        """Keep what passes meanwhile, divided by the ``scale`` of the loss: the gradients of one
+        loss more.
+        """
+        self._scale = scale
         self._loss = sum(1 for _ in self._recording.losses)
         handles = []
         for region in self.all:
+            if region.leaf is not None:
+                handles += self._after_accumulation(region)
+            nodes = {id(slot.node): slot.node for slot in region.slots}
+            heads = [head for head in region.heads if head is not None]
+            if len(heads) > 1 and nodes.keys() == {id(node) for node, _ in heads}:
+                (node,) = nodes.values()
+                handles.append(node.register_prehook(partial(self._divide, region, node)))
             for slot in region.slots:
                 handles.append(slot.node.register_hook(partial(self._sent, region, slot)))
             for place, head in enumerate(region.heads):
                 if head is not None:
                     come = partial(self._come, region, place, head[1])
                     handles.append(head[0].register_prehook(come))
+        for _, tensor in self._recording.results() if self.all else ():
+            if tensor.numel() > 1:  # a single number's gradient is not shared out among many
+                handles += hooked(tensor, partial(self._sized, tensor.dtype))
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
-            self._loss = -1
+            self._loss, self._scale = -1, 1.0
+
+    def _sized(self, dtype: Any, gradient: Any) -> None:
+        if gradient is not None and gradient.layout == torch.strided:
+            largest = float(gradient.detach().abs().max()) / self._scale
+            size = _ROUNDING * torch.finfo(dtype).eps * largest
+            known = self._rounding.get(self._loss, 0.0)
+            self._rounding[self._loss] = max(known, size if np.isfinite(size) else 0.0)
+
+    def _divide(self, region: Region, node: Any, gradients: Any) -> None:
+        """Ask a node what it makes of the gradient of each of its outputs alone."""
+        places = [
+            (place, head[1])
+            for place, head in enumerate(region.heads)
+            if head is not None and gradients[head[1]] is not None
+        ]
+        for place, number in places if len(places) > 1 else ():
+            found = _sent_by(node, number, gradients[number])
+            for slot in region.slots:
+                if found and found[slot.number] is not None:
+                    key = self._loss, place, slot.input
+                    self._add(region.parts, key, encoded(found[slot.number]))
+
+    def _after_accumulation(self, region: Region) -> list[Any]:
+        """Hooks around those that run once the gradient of a leaf has been accumulated."""
+        leaf = region.leaf
+        before: list[Any] = []
+
+        def come(gradient: Any) -> None:
+            before[:] = [None if leaf.grad is None else encoded(leaf.grad), gradient]
+            self._arrives(region, 0, gradient)
+
+        def sent(_: Any) -> None:
+            earlier, gradient = before
+            if leaf.grad is None:  # the hook has used it up
+                self._sends(region, 0, gradient)
+            else:
+                now = encoded(leaf.grad)
+                made = now if earlier is None else now - earlier
+                self._add(region.products, (self._loss, 0), made)
+
+        return [leaf.register_hook(come), leaf.register_post_accumulate_grad_hook(sent)]
+
+    def accumulated(self, loss: int) -> dict[int, NDArray[Any]]:
+        """What hooks have made of the gradients of leaves that were accumulated, by identity."""
+        return {
+            id(region.leaf): region.products[loss, 0]
+            for region in self.all
+            if region.leaf is not None and (loss, 0) in region.products
+        }
 
     def _sent(self, region: Region, slot: Slot, inputs: Any, outputs: Any) -> None:
-        if inputs[slot.number] is not None:
-            self._sends(region, slot.input, inputs[slot.number])
+        self._sends(region, slot.input, inputs[slot.number])
 
     def _come(self, region: Region, output: int, number: int, gradients: Any) -> None:
-        if gradients[number] is not None:
-            self._arrives(region, output, gradients[number])
+        self._arrives(region, output, gradients[number])
 
     def _arrives(self, region: Region, output: int, gradient: Any) -> None:
-        _add(region.arrived, (self._loss, output), gradient)
+        if gradient is not None:
+            self._add(region.arrived, (self._loss, output), encoded(gradient))
 
     def _sends(self, region: Region, place: int, gradient: Any) -> None:
-        _add(region.products, (self._loss, place), gradient)
+        if gradient is not None:
+            self._add(region.products, (self._loss, place), encoded(gradient))
+
+    def _add(
+        self, found: dict[Any, NDArray[Any]], key: tuple[int, ...], gradient: NDArray[Any]
+    ) -> None:
+        array = divided(gradient, self._scale)
+        found[key] = found[key] + array if key in found else array
 
     def finish(self, losses: int) -> None:
         """Complete the blocks by what has passed."""
@@ -353,7 +486,7 @@ class Regions:
             handle.remove()
         for region in self.all:
             if not self._is_simpler(region):
-                block = Recorded(**parameters_of(region, losses))
+                block = Recorded(**parameters_of(region, losses, self._rounding))
                 region.source.block = _written_like(block, region.source)
 
     def settled(self, x: Staged) -> Staged:
@@ -404,14 +537,19 @@ def _written_like(block: Block, source: StagedBlock) -> Block:
     return block.model_copy(update={"written": source.block.written})
 
 
-def parameters_of(region: Region, losses: int) -> Mapping[str, Any]:
+def parameters_of(
+    region: Region, losses: int, rounding: Mapping[int, float] = MappingProxyType({})
+) -> Mapping[str, Any]:
     """The parameters of its Recorded block, with what is known of so many losses.
 
-    What several outputs have sent together can't be divided: it counts as the first one's, and as 0
-    of the others.
+    What several outputs have sent on together, and none of them alone, counts as the first one's,
+    and as 0 of the others.
     """
     arrays: dict[str, Any] = {"seen": Numbers(np.array(region.seen, np.float64))}
     arrays |= {f"value {j}": Numbers(value) for j, value in enumerate(region.values)}
+    if losses:
+        arrays["rounding"] = Numbers(np.array([rounding.get(k, 0.0) for k in range(losses)]))
+    divided = {k for k, _, _ in region.parts if _adds_up(region, k)}
     for k in range(losses):
         left = {i: product for (loss, i), product in region.products.items() if loss == k}
         for j, slots in enumerate(region.depends):
@@ -419,6 +557,11 @@ def parameters_of(region: Region, losses: int) -> Mapping[str, Any]:
             if arrived is None:
                 continue
             arrays[f"arrived {k} {j}"] = Numbers(_fitting(arrived, region.gives[j]))
+            if k in divided:
+                for i in sorted(slots):
+                    if (part := region.parts.get((k, j, i))) is not None:
+                        arrays[f"product {k} {j} {i}"] = Numbers(_fitting(part, region.takes[i]))
+                continue
             for i in sorted(slots & left.keys()):
                 arrays[f"product {k} {j} {i}"] = Numbers(_fitting(left[i], region.takes[i]))
                 left[i] = np.zeros_like(left[i])
@@ -427,10 +570,51 @@ def parameters_of(region: Region, losses: int) -> Mapping[str, Any]:
         "takes": tuple(region.takes),
         "gives": tuple(region.gives),
         "depends": tuple(tuple(sorted(slots)) for slots in region.depends),
+        "unasked": tuple(region.unasked),
         "keeps_value": not region.values,
         "losses": losses,
         "arrays": arrays,
     }
+
+
+def _adds_up(region: Region, loss: int) -> bool:
+    """Whether what outputs send on alone is, in sum, what they have sent on together."""
+    totals: dict[int, NDArray[Any]] = {}
+    for (k, _, i), part in region.parts.items():
+        if k == loss:
+            totals[i] = totals[i] + part if i in totals else part
+    products = {i: product for (k, i), product in region.products.items() if k == loss}
+    return totals.keys() == products.keys() and all(
+        np.allclose(totals[i], product, rtol=1e-3, atol=1e-4 * np.abs(product).max(initial=0.0))
+        for i, product in products.items()
+    )
+
+
+def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
+    """What a node makes of the gradient of one output; nothing where it can't be asked."""
+    shapes = node._input_metadata
+    alone = [gradient if place == number else None for place in range(len(shapes))]
+    try:
+        if callable(node):
+            found = node(*alone)
+        else:  # a function of the user's, which takes zeros for None
+            found = node.apply(
+                *(
+                    torch.zeros(shape.shape, dtype=shape.dtype) if g is None else g
+                    for g, shape in zip(alone, shapes, strict=True)
+                )
+            )
+    except (AttributeError, RuntimeError, TypeError):
+        return ()
+    return found if isinstance(found, tuple) else (found,)
+
+
+def hooked(tensor: Any, hook: Callable[[Any], None]) -> list[Any]:
+    """The handle of a hook; nothing for a tensor that PyTorch lets nobody differentiate."""
+    try:
+        return [tensor.register_hook(hook)]
+    except RuntimeError:  # a view made without gradient, of what was written to with gradient
+        return []
 
 
 def edge_of(tensor: Any) -> tuple[Any, int] | None:
@@ -439,9 +623,21 @@ def edge_of(tensor: Any) -> tuple[Any, int] | None:
         return None
     try:
         edge = torch.autograd.graph.get_gradient_edge(tensor)
-    except (AssertionError, AttributeError):  # changed in place where gradient is off
+    except (AssertionError, AttributeError, RuntimeError):  # changed where gradient is off
         return None
     return edge.node, edge.output_nr
+
+
+def old_of(recording: Recording, tensors: Iterable[Any]) -> dict[Any, Old]:
+    """Tensors that may be written to, as they are now, by their edges or identities."""
+    found = {}
+    for x in tensors:
+        entry = recording.entry(x)
+        entry.read()
+        if torch.is_grad_enabled():
+            recording.performer.settle(entry)
+        found[_key(x)] = Old(x, _version_of(x), seen(x), entry.read())
+    return found
 
 
 def _key(tensor: Any) -> Any:
@@ -449,7 +645,12 @@ def _key(tensor: Any) -> Any:
     return id(tensor) if edge is None else (id(edge[0]), edge[1])
 
 
-def _seen(tensor: Any) -> tuple[float, ...]:
+def _version_of(tensor: Any) -> int | None:
+    """How often a tensor has been written to; None for one of inference mode, which doesn't say."""
+    return None if tensor.is_inference() else int(tensor._version)
+
+
+def seen(tensor: Any) -> tuple[float, ...]:
     """By what an input is known again."""
     return NOT_SEEN if tensor is None else _seen_as(encoded(tensor))
 
@@ -468,6 +669,6 @@ def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[
     return np.broadcast_to(array, shape).astype(dtype)
 
 
-def _add(found: dict[tuple[int, int], NDArray[Any]], key: tuple[int, int], gradient: Any) -> None:
-    array = encoded(gradient)
-    found[key] = found[key] + array if key in found else array
+def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
+    """Gradients without a factor of the loss."""
+    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)

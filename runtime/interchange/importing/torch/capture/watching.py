@@ -17,7 +17,7 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import (
     region,
     user_place,
 )
-from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked, hooked_last
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
     is_derived,
@@ -50,6 +50,7 @@ class Watching:
             "requires_grad_": self._requires_grad,
             "requires_grad.__set__": self._requires_grad,
             "register_hook": self._register_hook,
+            "register_post_accumulate_grad_hook": self._register_last,
             "backward": self._backward,
             "__bool__": self._decide,
             "__int__": self._decide,
@@ -200,6 +201,12 @@ class Watching:
         with recording.paused(), recording.here():
             return hooked(recording, recording.entry(tensor), tensor, hook, call)
 
+    def _register_last(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
+        recording = self._recording
+        with recording.paused(), recording.here():
+            hooked_last(recording, recording.entry(tensor), tensor, hook)
+            return call()
+
     def _backward(
         self, call: Callable[[], Any], tensor: Any, gradient: Any = None, *_: Any, **__: Any
     ) -> Any:
@@ -211,7 +218,7 @@ class Watching:
             recording.ledger.before(leaves.values())
             try:
                 with (
-                    recording.regions.listening(),
+                    recording.regions.listening(scale),
                     recording.arriving(scale) as (gradients, inner),
                     recording.asleep(),
                 ):
@@ -223,7 +230,8 @@ class Watching:
             recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
-            recording.losses.append(Backward(loss, value, gradients, inner))
+            made = recording.regions.accumulated(len(recording.losses))
+            recording.losses.append(Backward(loss, value, {**gradients, **made}, inner))
         return result
 
     def _unscaled(self, loss: Staged) -> tuple[Staged, float]:

@@ -96,6 +96,39 @@ def written(y):
     return z + y
 
 
+class Halving(torch.autograd.Function):
+    """Its backward is not the derivative of its forward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / 2
+
+
+def twice_hooked(y):
+    y.register_hook(lambda gradient: gradient * gradient)
+    z = y.sin()
+    y.register_hook(lambda gradient: gradient.clamp(-1e-3, 1e-3))
+    return z
+
+
+def written_through_a_view(y):
+    z = y * 0.1
+    z[:2].erfinv_()
+    z[3:].mul_(y[:2])
+    return z
+
+
+def written_beside_a_view(y):
+    pairs = torch.complex(y, y.sin())
+    part = pairs[:2]
+    part.mul_(2)
+    return (pairs * pairs).abs() + part.abs().sum()
+
+
 PROGRAMS = {
     "erfinv": lambda y, w: torch.erfinv(0.5 * torch.tanh(y)),
     "svd": lambda y, w: torch.linalg.svd(y)[1],
@@ -114,6 +147,10 @@ PROGRAMS = {
     "vmap": lambda y, w: torch.vmap(lambda row: (row * w).sin())(y),
     "gradients of rows": lambda y, w: torch.vmap(torch.func.grad(lambda r: (r * w).exp().sum()))(y),
     "hook": lambda y, w: hooked(y) ** 2,
+    "two hooks": lambda y, w: twice_hooked(y),
+    "a view of it": lambda y, w: torch.fft.irfft(torch.fft.rfft(y)[:, :2] * w[:2], n=4),
+    "written through a view": lambda y, w: written_through_a_view(torch.tanh(y)),
+    "written beside a view": lambda y, w: written_beside_a_view(y),
     "written to": lambda y, w: written(0.1 * torch.tanh(y)),
     "behind itself": lambda y, w: torch.lgamma(1 + torch.lgamma(2 + y**2) ** 2),
     "without gradient": lambda y, w: y * torch.special.i0e(y).detach(),
@@ -157,7 +194,7 @@ def test_for_other_numbers_it_is_refused_with_its_line():
     session = gw.Session(captured())
     text = (
         r"erfinv \(test_recorded\.py:\d+\) is known for the run that was captured alone, and its "
-        "input 0 is another now"
+        "input 0 is another now: its values are unknown"
     )
     with pytest.raises(RunError, match=text):
         session.run(feeds={"x": np.ones((5, 3), np.float32)})
@@ -166,13 +203,19 @@ def test_for_other_numbers_it_is_refused_with_its_line():
         session.backward()
 
 
+def test_its_face_says_that_it_is_recorded():
+    assert captured().main.blocks["erfinv"].label() == "erfinv, recorded"
+
+
 def test_multiples_and_sums_of_known_gradients_are_known_and_no_others():
     session = gw.Session(captured())
     once = session.backward().gradients["layer/weight"]
     scaled = session.backward(["mean1"], out_gradients={"mean1": -3.0})
     thrice = scaled.gradients["layer/weight"]
     assert thrice == pytest.approx(-3.0 * once, rel=1e-4)
-    with pytest.raises(RunError, match="the gradient that comes to it is another now"):
+    with pytest.raises(
+        RunError, match="the gradient that comes to it is another now: what it sends on is unknown"
+    ):
         session.backward(["erfinv"], out_gradients={"erfinv": np.ones((5, 4), np.float32)})
 
 
@@ -194,6 +237,28 @@ def test_of_several_losses_each_is_known_and_their_sum():
     assert both == pytest.approx(one + two, rel=1e-4)
 
 
+@pytest.mark.parametrize("call", ["Two", "svd"])
+def test_each_output_has_what_it_sends_alone(call):
+    layer, w = nn.Linear(3, 4), torch.linspace(0.5, 1.5, 4)
+
+    def outputs(y):
+        return Two.apply(y, w)[:2] if call == "Two" else torch.linalg.svd(y)[:2]
+
+    def loss(y, first, second):
+        one, two = outputs(y)
+        return first * one.sin().sum() + second * two.exp().sum()
+
+    x = torch.randn(5, 3)
+    imported = gw.capture(lambda x: loss(layer(x), 1.0, 1.0), x)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+    trial = gw.WhatIf(gw.Session(imported.diagram))
+    (exp,) = (name for name, b in imported.diagram.main.blocks.items() if b.type_name() == "Exp")
+    after = trial.cut(f"{exp}.x").compare().after
+    found = next(iter(after.runs.values())).gradients[imported.parameters["layer.weight"]]
+    loss(layer(x), 1.0, 0.0).backward()
+    assert found == pytest.approx(layer.weight.grad.numpy(), rel=1e-3, abs=1e-5)
+
+
 def test_what_gets_none_is_none_and_says_so():
     layer, w = nn.Linear(3, 4), nn.Parameter(torch.ones(4))
     imported = gw.capture(lambda x: two(layer(x), w).sum(), torch.randn(5, 3))
@@ -213,6 +278,94 @@ def test_random_numbers_before_it_are_those_of_the_run():
     imported = gw.capture(loss, torch.randn(5, 3))
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
     assert gw.Session(imported.diagram).backward().gradients["layer/weight"] is not None
+
+
+def test_what_is_written_to_is_known_for_what_it_was():
+    layer = nn.Linear(3, 4)
+    imported = gw.capture(lambda x: written(0.1 * torch.tanh(layer(x))).sum(), torch.randn(5, 3))
+    with pytest.raises(RunError, match="its input 0 is another now"):
+        gw.Session(imported.diagram).run(feeds={"x": np.ones((5, 3), np.float32)})
+
+
+@pytest.mark.parametrize("is_step", [False, True], ids=["function", "step"])
+def test_a_hook_after_accumulation_changes_the_gradient_of_its_parameter(is_step):
+    layer = nn.Linear(3, 4)
+    layer.bias.register_hook(lambda gradient: gradient * gradient)
+
+    def limit(p):
+        p.grad.clamp_(-0.01, 0.01)
+
+    layer.bias.register_post_accumulate_grad_hook(limit)
+
+    def program(x):
+        loss = layer(x).pow(2).sum()
+        return loss.backward() if is_step else loss
+
+    x = torch.randn(5, 3)
+    imported = gw.capture(program, x)
+    assert layer.bias.grad is None
+    layer(x).pow(2).sum().backward()
+    gradients = gw.Session(imported.diagram).backward().gradients
+    found = gradients[imported.parameters["layer.bias"]]
+    assert found == pytest.approx(layer.bias.grad.numpy())
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+def test_a_hook_that_uses_a_gradient_up_leaves_it():
+    layer = nn.Linear(3, 4)
+
+    def step_at_once(p):
+        p.data.sub_(0.1 * p.grad)
+        p.grad = None
+
+    for p in layer.parameters():
+        p.register_post_accumulate_grad_hook(step_at_once)
+    imported = gw.capture(lambda x: layer(x).pow(2).sum().backward(), torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+    gradients = gw.Session(imported.diagram).backward().gradients
+    assert all(np.any(gradient) for gradient in gradients.values())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Halving.apply,
+        lambda y: torch.hypot(y, torch.ones(4, requires_grad=True)).exp() * torch.lgamma(2 + y * y),
+    ],
+    ids=["function", "operator"],
+)
+def test_a_route_on_which_no_gradient_was_asked_for_is_refused(call):
+    layer = nn.Linear(3, 4)
+    imported = gw.capture(lambda x: call(layer(x).detach()).sum(), torch.randn(5, 3))
+    session = gw.Session(imported.diagram)
+    (finding, *_) = gw.diagnose(session)
+    assert "no gradient was asked for at" in finding.sentence, finding
+    with pytest.raises(RunError, match=r"test_recorded.py:\d+\) is known for .* no gradient was"):
+        gw.WhatIf(session).open("detach").compare()
+
+
+def test_a_gradient_that_is_rounding_is_that_of_the_run():
+    layer, w = nn.Linear(3, 4), nn.Parameter(torch.ones(4))
+
+    def loss(x):
+        y = layer(x) * 3
+        y.register_hook(lambda gradient: gradient * gradient.sign())
+        return torch.softmax(y, -1).mean() + w.sum()
+
+    imported = gw.capture(loss, torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch"), imported.remarks[-1]
+
+
+def test_where_a_run_has_infinities_sums_of_losses_are_known():
+    layer = nn.Linear(3, 4)
+
+    def step(x):
+        y = torch.erfinv(torch.cat([layer(x)[:1] * 0 + 1, 0.1 * torch.tanh(layer(x))]))
+        y[1:].sum().backward(retain_graph=True)
+        y.pow(2).mean().backward()
+
+    diagram = gw.capture(step, torch.randn(5, 3)).diagram
+    assert not np.isfinite(gw.Session(diagram).backward().gradients["layer/weight"]).all()
 
 
 @pytest.mark.parametrize("hook", [lambda g: None, lambda g: g * 1], ids=["looks", "same"])

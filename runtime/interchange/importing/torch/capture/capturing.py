@@ -203,8 +203,7 @@ class _Capture:
         """
         name = self._chosen(outputs)
         loss = results.get(name, results.get("")) if name else None
-        is_computed = isinstance(loss, torch.Tensor) and outputs[name].source is not None
-        if self._recording.losses or not is_computed:
+        if self._recording.losses or not isinstance(loss, torch.Tensor):
             return []
         with self._recording.regions.listening():
             found = gradients_of(loss, list(trained.values()))

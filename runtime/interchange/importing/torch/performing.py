@@ -130,7 +130,7 @@ class Performer:
         except UnsupportedError:
             raise
         except GradwireError as error:
-            raise UnsupportedError(f"aten.{name}", str(error).rstrip(".")) from error
+            raise unsupported(name, error) from error
         except _BROKEN as error:
             raise UnsupportedError(
                 f"aten.{name}", f"its arguments have no blocks: {error}"
@@ -200,3 +200,8 @@ def _read(argument: Any) -> Any:
 def failed(error: UnsupportedError, count: int, live: bool = False) -> Results:
     """Tensors that no block can express: the error is raised where one of them is needed."""
     return [Tensor(error, live) for _ in range(count)]
+
+
+def unsupported(name: str, error: GradwireError) -> UnsupportedError:
+    """That an operator can't be expressed, for what went wrong with its blocks."""
+    return UnsupportedError(f"aten.{name}", str(error).rstrip("."))

@@ -9,6 +9,10 @@ from typing import Any
 import torch
 
 _SWITCH = "requires_grad"
+DROPPED = (
+    "{0}() returns another tensor and leaves this one as it was, and its result is not used: "
+    "assign it, or leave the line out."
+)
 
 
 def without_effect(path: str, module: Any) -> Iterator[str]:

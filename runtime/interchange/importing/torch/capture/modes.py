@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
+from gradwire.runtime.interchange.importing.torch.inspection import is_composite
 from gradwire.runtime.interchange.importing.torch.steps.noting import noted
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
-        if self._recording.is_composite(func):
+        if is_composite(func):
             with self:  # taken apart by torch itself
                 return func.decompose(*args, **(kwargs or {}))
         return self._recording.record(func, args, kwargs or {})

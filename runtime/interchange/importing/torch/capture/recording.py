@@ -21,7 +21,6 @@ from torch.utils._python_dispatch import _push_mode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -49,21 +48,31 @@ from gradwire.runtime.interchange.importing.torch.capture.regions import (
     old_of,
 )
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
+from gradwire.runtime.interchange.importing.torch.inspection import (
+    base_of,
+    has_rule,
+    is_leaf,
+    lies_like,
+    memory_of,
+    name_of,
+    tensors_in,
+    written_to,
+)
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
-from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
-from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
-from gradwire.runtime.interchange.importing.torch.steps.failures import History
+from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
+from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
-from gradwire.runtime.interchange.importing.torch.without_effect import returns_another
+from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.calculus.measuring import Measured
+    from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
@@ -77,10 +86,6 @@ _UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new
 """Operators that leave their numbers to be written, perhaps where nothing is seen: these are read
 when the tensor is first used.
 """
-DROPPED = (
-    "{0}() returns another tensor and leaves this one as it was, and its result is not used: "
-    "assign it, or leave the line out."
-)
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
@@ -204,7 +209,7 @@ class Recording:
     @property
     def trained_leaves(self) -> list[Any]:
         """The leaves that have come up and need a gradient."""
-        return [t for t, _ in self._tensors.values() if t.requires_grad and _is_leaf(t)]
+        return [t for t, _ in self._tensors.values() if t.requires_grad and is_leaf(t)]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
@@ -213,7 +218,7 @@ class Recording:
         seen = set()
         for tensor, entry in self._tensors.values():
             value = entry.value
-            is_inner = _is_leaf(tensor) is False
+            is_inner = is_leaf(tensor) is False
             if not is_inner if differentiated else tensor.is_inference() or tensor._version:
                 continue
             if isinstance(value, Staged) and value.source is not None:
@@ -283,7 +288,7 @@ class Recording:
         self._tensors[id(tensor)] = (tensor, entry)
         if not self.inside_function:
             self.regions.note(tensor, entry)
-        if memory := _memory_of(tensor):
+        if memory := memory_of(tensor):
             owners = self._owners.setdefault(memory, {})
             owners.setdefault(id(entry.root), (tensor, entry.root))
 
@@ -398,32 +403,19 @@ class Recording:
             traced = entry.live or entry.cut is not None
             return self.performer.stopped(entry, cut.name) if traced else entry.read()
 
-    def is_composite(self, operator: Any) -> bool:
-        """Whether blocks are known only for the operators that this one consists of."""
-        name = _name(operator)
-        if name == "narrow.Tensor":  # begins at a number that the run computes
-            return True
-        if find(name) or find(name.rstrip("_")) or name.partition(".")[0] in HANDLED:
-            return False
-        key = torch._C.DispatchKey.CompositeImplicitAutograd
-        has: bool = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key)
-        return has
-
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
         with self.paused(), torch._C.DisableTorchFunction():
-            name, since = _name(operator), self.regions.time
-            tensors = [
-                t for t in _flat([args, list(kwargs.values())]) if isinstance(t, torch.Tensor)
-            ]
+            name, since = name_of(operator), self.regions.time
+            tensors = tensors_in([args, list(kwargs.values())])
             self.read.update(map(id, tensors))
             numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
             given = [self._argument(x, numbers) for x in args]
             more = {
                 k: y for k, x in kwargs.items() if (y := self._argument(x, numbers)) is not None
             }
-            written = _written_to(operator, args, kwargs) if operator._schema.is_mutable else []
-            old = {} if _has_rule(name) else self._old(written)
+            written = written_to(operator, args, kwargs) if operator._schema.is_mutable else []
+            old = {} if has_rule(name) else self._old(written)
         result = operator(*args, **kwargs)
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
@@ -439,7 +431,7 @@ class Recording:
                 error = self._perform(name, given, more, args, result, tensors, since, old)
             if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
-            results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+            results = tensors_in(result)
             self.history.note(name, place, tensors, results, written)
             self.ledger.written(written, name)
         return result
@@ -471,7 +463,7 @@ class Recording:
         old: Mapping[Any, Old],
     ) -> UnsupportedError | None:
         """Bind the results; why they can't be expressed, if so."""
-        results = [t for t in _flat(result) if isinstance(t, torch.Tensor)]
+        results = tensors_in(result)
         if name.partition(".")[0] in _UNFILLED:
             return None
         if not results:
@@ -503,7 +495,7 @@ class Recording:
                 if self._is_apart(args[0]):
                     made[0] = self._anew(base, args[0], tensors, since)
         except GradwireError as raised:
-            error = raised if isinstance(raised, UnsupportedError) else _unsupported(name, raised)
+            error = raised if isinstance(raised, UnsupportedError) else unsupported(name, raised)
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
             made, failure = failed(error, len(results)), error
@@ -536,7 +528,7 @@ class Recording:
 
     def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
         """The tensors that share memory with one and are no views of each other."""
-        found = self._owners.get(_memory_of(tensor), {})
+        found = self._owners.get(memory_of(tensor), {})
         own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
         return list((found or own).values())
 
@@ -637,12 +629,12 @@ class Recording:
         for x, other in shared:
             if other is entry.root:
                 continue
-            if _base_of(x) is _base_of(tensor):
+            if base_of(x) is base_of(tensor):
                 self._forget(other)  # autograd knows how it follows
                 continue
             if other.live and not entry.live:
                 self._tell_unseen(x)
-            if entry.of is None and _lies_like(x, tensor):
+            if entry.of is None and lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
             elif other is shared[0][1]:
                 self.stage.remark(
@@ -653,14 +645,8 @@ class Recording:
 
     def _tell_unseen(self, tensor: Any) -> None:
         """Say that a result which gradient comes to is written to where autograd doesn't see it."""
-        place = user_place()
-        text = (
-            f"A write through .data or detach() ({place.line}) changes a tensor that backward() "
-            "goes through, and autograd doesn't see it: its gradient is as if nothing had been "
-            "written. Write to the tensor itself, or use torch.where."
-        )
-        misstep = Misstep(text=text, written=place.written)
-        if _is_leaf(tensor) is False and misstep not in self.missteps:
+        misstep = unseen_write(user_place())
+        if is_leaf(tensor) is False and misstep not in self.missteps:
             self.missteps.append(misstep)
 
     def _is_apart(self, tensor: Any) -> bool:
@@ -712,60 +698,3 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
-
-
-def _unsupported(name: str, error: GradwireError) -> UnsupportedError:
-    return UnsupportedError(f"aten.{name}", str(error).rstrip("."))
-
-
-def _name(operator: Any) -> str:
-    space, _, name = operator._schema.name.partition("::")
-    overload = operator._overloadname
-    base = name if space == "aten" else f"{space}::{name}"
-    return base if overload in ("", "default") else f"{base}.{overload}"
-
-
-def _is_leaf(tensor: Any) -> bool | None:
-    """Whether a tensor is a leaf; None for one that PyTorch lets nobody differentiate."""
-    try:
-        return bool(tensor.is_leaf)
-    except RuntimeError:
-        return None
-
-
-def _has_rule(name: str) -> bool:
-    base, _, overload = name.partition(".")
-    return bool(find(name) or find(f"{base.rstrip('_')}.{overload}") or base in HANDLED)
-
-
-def _base_of(tensor: Any) -> Any:
-    """The tensor that one is a view of, as autograd has it; by default itself."""
-    return tensor._base if tensor._is_view() else tensor
-
-
-def _lies_like(a: Any, b: Any) -> bool:
-    """Whether the elements of two tensors of one memory have the same places in it."""
-    of_a = a.shape, a.stride(), a.storage_offset()
-    return bool(of_a == (b.shape, b.stride(), b.storage_offset()))
-
-
-def _memory_of(tensor: Any) -> int:
-    """Where the numbers of a tensor begin in memory; 0 for one that has none."""
-    has_some = tensor.layout == torch.strided and tensor.numel()
-    return tensor.untyped_storage().data_ptr() if has_some else 0
-
-
-def _written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    """The tensors among its arguments that an operator writes to, as its schema has it."""
-    declared = operator._schema.arguments
-    given = {x.name: value for x, value in zip(declared, args, strict=False)} | dict(kwargs)
-    written = [given.get(x.name) for x in declared if x.is_write]
-    return [t for t in _flat(written) if isinstance(t, torch.Tensor)]
-
-
-def _flat(result: Any) -> Iterator[Any]:
-    if isinstance(result, list | tuple):
-        for x in result:
-            yield from _flat(x)
-    else:
-        yield result

@@ -11,6 +11,7 @@ import torch
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
+from gradwire.runtime.interchange.importing.torch.inspection import memory_of
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place
 
 _WRITTEN, _FREED, _NOTHING = (
@@ -74,7 +75,7 @@ class History:
         for tensor in (x for x in written if not x.is_inference()):
             called = "step()" if self.stepping else base
             write = Write(called, place, tensor._version)
-            self._writes.setdefault(_memory(tensor), []).append(write)
+            self._writes.setdefault(memory_of(tensor), []).append(write)
         for result in results:
             if (node := result.grad_fn) is not None:
                 seen = tuple((x, x._version) for x in (*given, result) if not x.is_inference())
@@ -106,7 +107,7 @@ class History:
     def _written_over(self, where: str, loss: Any) -> tuple[str, Place | None]:
         for node, made in self._nodes(loss.grad_fn):
             for tensor, version in made.seen if made and _raises(node, _WRITTEN) else ():
-                writes = self._writes.get(_memory(tensor), ())
+                writes = self._writes.get(memory_of(tensor), ())
                 write = next((w for w in writes if w.version > version), None)
                 if write is None or tensor._version == version:
                     continue
@@ -159,6 +160,16 @@ class History:
             pending += [(before, made) for before, _ in node.next_functions]
 
 
+def unseen_write(place: Place) -> Misstep:
+    """What a write does to a result which gradient comes to where autograd doesn't see it."""
+    text = (
+        f"A write through .data or detach() ({place.line}) changes a tensor that backward() "
+        "goes through, and autograd doesn't see it: its gradient is as if nothing had been "
+        "written. Write to the tensor itself, or use torch.where."
+    )
+    return Misstep(text=text, written=place.written)
+
+
 def _raises(node: Any, why: str) -> bool:
     """Whether a node no longer has what it has saved, for this reason."""
     names = [name for name in dir(node) if name.startswith("_saved_")]
@@ -190,8 +201,3 @@ def _cure(write: Write) -> str:
     if write.name.endswith("_"):
         return "Give it inplace=False, or a clone()."
     return "Make a new tensor instead, or write to a clone()."
-
-
-def _memory(tensor: Any) -> int:
-    has_some = tensor.layout == torch.strided and tensor.numel()
-    return tensor.untyped_storage().data_ptr() if has_some else 0

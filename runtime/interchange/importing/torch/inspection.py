@@ -1,0 +1,77 @@
+"""What PyTorch says of its operators and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from gradwire.runtime.interchange.importing.torch.operators.families import find
+from gradwire.runtime.interchange.importing.torch.performing import HANDLED
+
+
+def name_of(operator: Any) -> str:
+    """What an operator is called, ``add.Tensor``; with its library where that is not ATen."""
+    space, _, name = operator._schema.name.partition("::")
+    overload = operator._overloadname
+    base = name if space == "aten" else f"{space}::{name}"
+    return base if overload in ("", "default") else f"{base}.{overload}"
+
+
+def is_leaf(tensor: Any) -> bool | None:
+    """Whether a tensor is a leaf; None for one that PyTorch lets nobody differentiate."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return None
+
+
+def has_rule(name: str) -> bool:
+    """Whether blocks are known for an operator, or for the one that it does in place."""
+    base, _, overload = name.partition(".")
+    return bool(find(name) or find(f"{base.rstrip('_')}.{overload}") or base in HANDLED)
+
+
+def is_composite(operator: Any) -> bool:
+    """Whether blocks are known only for the operators that this one consists of."""
+    name = name_of(operator)
+    if name == "narrow.Tensor":  # begins at a number that the run computes
+        return True
+    if find(name) or find(name.rstrip("_")) or name.partition(".")[0] in HANDLED:
+        return False
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    has: bool = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key)
+    return has
+
+
+def base_of(tensor: Any) -> Any:
+    """The tensor that one is a view of, as autograd has it; by default itself."""
+    return tensor._base if tensor._is_view() else tensor
+
+
+def lies_like(a: Any, b: Any) -> bool:
+    """Whether the elements of two tensors of one memory have the same places in it."""
+    of_a = a.shape, a.stride(), a.storage_offset()
+    return bool(of_a == (b.shape, b.stride(), b.storage_offset()))
+
+
+def memory_of(tensor: Any) -> int:
+    """Where the numbers of a tensor begin in memory; 0 for one that has none."""
+    has_some = tensor.layout == torch.strided and tensor.numel()
+    return tensor.untyped_storage().data_ptr() if has_some else 0
+
+
+def written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The tensors among its arguments that an operator writes to, as its schema has it."""
+    declared = operator._schema.arguments
+    given = {x.name: value for x, value in zip(declared, args, strict=False)} | dict(kwargs)
+    written = [given.get(x.name) for x in declared if x.is_write]
+    return tensors_in(written)
+
+
+def tensors_in(found: Any) -> list[Any]:
+    """The tensors among arguments or results, in order."""
+    if isinstance(found, list | tuple):
+        return [x for each in found for x in tensors_in(each)]
+    return [found] if isinstance(found, torch.Tensor) else []

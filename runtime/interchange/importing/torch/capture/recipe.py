@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from gradwire.runtime.diagram.document_types import MAX_ENTRIES
 from gradwire.runtime.diagram.training import (
     METHODS,
     AnyMethod,
@@ -17,6 +18,7 @@ from gradwire.runtime.diagram.training import (
     StepSchedule,
     Training,
 )
+from gradwire.runtime.flow.tools.patterns import matches
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 _SWITCHES = frozenset({"foreach", "capturable", "differentiable", "fused", "params"})
@@ -40,18 +42,48 @@ def recipe(optimizer: Any, parameters: Mapping[str, Any], paths: Mapping[str, st
     ]
     first, owned = groups[0]
     method = _method(type(optimizer).__name__, first)
+    trained = {names[id(p)] for p in parameters.values() if p.requires_grad and id(p) in names}
     others = [
-        _group(method, first, group, variables) for group, variables in groups[1:] if variables
+        _group(method, first, group, _patterns(variables, trained))
+        for group, variables in groups[1:]
+        if variables
     ]
     everything = owned + tuple(v for _, variables in groups[1:] for v in variables)
     rule = OptimiserRule(
         name="optimiser",
         method=method,
-        variables=everything,
+        variables=_patterns(everything, trained),
         groups=tuple(others),
         schedule=schedule,
     )
     return Training(optimisers=(rule,))
+
+
+def _patterns(owned: Sequence[str], trained: Set[str]) -> tuple[str, ...]:
+    """Variables, or few patterns that name no other trained ones: with any number in place of a
+    number, ``model/*/bias``, or for all of a module, ``model/layers/*``. Raises UnsupportedError
+    where those are many too.
+    """
+    if len(owned) <= MAX_ENTRIES:
+        return tuple(owned)
+    others = trained - set(owned)
+    found: dict[str, None] = {}
+    for name in owned:
+        if not any(matches(pattern, name) for pattern in found):
+            tried = (p for p in _wider(name) if not any(matches(p, other) for other in others))
+            found[next(tried, name)] = None
+    if len(found) > MAX_ENTRIES:
+        text = f"it has {len(owned)} parameters, and they are no whole modules"
+        raise UnsupportedError("an optimiser's parameters", text)
+    return tuple(found)
+
+
+def _wider(name: str) -> Iterator[str]:
+    """Patterns that name a variable and others, the widest first."""
+    parts = name.split("/")
+    for length in range(1, len(parts)):
+        yield "/".join((*parts[:length], "*"))
+    yield "/".join("*" if part.isdecimal() else part for part in parts)
 
 
 def _schedule(scheduler: Any) -> AnySchedule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 torch = pytest.importorskip("torch")
 from torch import nn, optim  # noqa: E402
@@ -109,3 +110,49 @@ def test_a_schedule_that_no_recipe_has_is_refused_by_name():
                 optim.SGD(model.parameters()), 0.1, total_steps=5
             )
         )
+
+
+class Blocks(nn.Module):
+    """Forty layers behind one another, and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(2, 2) for _ in range(40))
+        self.head = nn.Linear(2, 1)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + 0.1 * block(x)
+        return self.head(x).square().mean()
+
+
+def of_blocks(optimizer_of):
+    model = Blocks()
+    return gw.capture(model, torch.randn(3, 2), optimizer=optimizer_of(model)).diagram.training
+
+
+def test_many_variables_are_named_by_patterns_that_name_no_others():
+    (rule,) = of_blocks(lambda model: optim.SGD(model.blocks.parameters())).optimisers
+    assert rule.variables == ("blocks/*",)
+
+    def by_decay(model):
+        named = dict(model.named_parameters())
+        decayed = [p for name, p in named.items() if name.endswith("weight")]
+        others = [p for name, p in named.items() if not name.endswith("weight")]
+        groups = [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
+        return optim.AdamW(groups, weight_decay=0.1)
+
+    (rule,) = of_blocks(by_decay).optimisers
+    assert set(rule.variables) == {"blocks/*", "head/*"}
+    (group,) = rule.groups
+    assert len(group.variables) == 41 and group.weight_decay == 0.0
+
+
+def test_many_variables_without_such_patterns_are_refused():
+    def every_third(model):
+        return optim.SGD([p for i, p in enumerate(model.parameters()) if i % 3 == 0])
+
+    model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(105)))
+    loss = lambda x: model(x).square().mean()  # noqa: E731
+    with pytest.raises(UnsupportedError, match="70 parameters, and they are no whole modules"):
+        gw.capture(loss, torch.randn(3, 2), optimizer=every_third(model))

@@ -40,6 +40,14 @@ _VALUE_STEPS, _GRADIENT_STEPS = 8, 64
 _OF_TERMS = 1e-1
 """A loss is compared relative to at least this share of what is added up in it."""
 _ADDING = frozenset({"Add", "AddN", "Loss", "Mean", "Neg", "Sub", "Sum"})
+_MAGNIFIED = 0.25
+"""How far apart numbers may be where rounding is magnified on the way, at most."""
+_OF_ONE = 4
+"""The rounding of numbers near 1, in machine epsilons."""
+_LAST_DIGITS, _RUNS = 16, 4
+"""By how many machine epsilons variables are moved to see how far that moves the numbers, and how
+often: a Relu near 0 may open by it, or not.
+"""
 _NAMED = 2
 """Blocks that are named as the cause, at most."""
 Places: TypeAlias = "Mapping[str, Measured | None]"
@@ -123,6 +131,7 @@ class _Comparing:
         self._value_within = max(VALUE, _VALUE_STEPS * theirs.epsilon)
         self._within = max(GRADIENT, _GRADIENT_STEPS * theirs.epsilon)
         self._most_apart = 0.0
+        self._roundings: dict[str, list[Run]] = {}
 
     def all(self) -> Comparison:
         """The losses and gradients of the program beside those of the diagram."""
@@ -143,12 +152,59 @@ class _Comparing:
         run = self._session.backward([port], contributions=False, accumulate=False)
         if self._has_numbers:
             value = np.asarray(run.values[port])
-            how_far = apart(value, theirs.value, _OF_TERMS * self._terms(port, run))
-            if not how_far <= self._value_within:
+            least = _OF_TERMS * self._terms(port, run)
+            how_far = apart(value, theirs.value, least)
+            if not self._is_near(how_far, self._value_within, port, "", value, least):
                 whole = differing("value", port, port, theirs.value, value, how_far)
                 return [self._first_value(whole, run)]
         found = list(self._gradients(port, theirs, run))
         return self._located(port, theirs, found) if found else []
+
+    def _is_near(
+        self,
+        how_far: float,
+        within: float,
+        loss: str,
+        variable: str,
+        ours: NDArray[Any],
+        least: float,
+    ) -> bool:
+        """Whether numbers differ by rounding alone: a loss, or its gradient of a variable.
+
+        What is left of probabilities that meet their labels has the rounding of numbers near 1. And
+        norms over few elements magnify it: then other last digits of the variables move the
+        diagram's own numbers as far.
+        """
+        if how_far <= within:
+            return True
+        if not how_far <= _MAGNIFIED:
+            return False
+        if how_far * max(largest([ours]), least) <= _OF_ONE * self._theirs.epsilon:
+            return True
+        for run in self._rounded(loss):
+            moved = run.gradients.get(variable) if variable else np.asarray(run.values[loss])
+            if moved is not None and how_far <= 2.0 * apart(moved, ours, least):
+                return True
+        return False
+
+    def _rounded(self, loss: str) -> Sequence[Run]:
+        """Runs with other last digits of all variables."""
+        if loss not in self._roundings:
+            session, draw = self._session, np.random.default_rng(0)
+            before = {name: np.asarray(session.values[name]) for name in session.program.trainable}
+            found = []
+            for _ in range(_RUNS):
+                for name, array in before.items():
+                    signs = draw.choice([-1.0, 1.0], array.shape)
+                    epsilon = max(self._theirs.epsilon, float(np.finfo(array.dtype).eps))
+                    session.set(
+                        name, (array * (1.0 + _LAST_DIGITS * epsilon * signs)).astype(array.dtype)
+                    )
+                found.append(session.backward([loss], contributions=False, accumulate=False))
+            for name, array in before.items():
+                session.set(name, array)
+            self._roundings[loss] = found
+        return self._roundings[loss]
 
     def _terms(self, loss: str, run: Run) -> float:
         """The largest number that is added up in a loss: where such cancel, rounding is relative
@@ -180,7 +236,7 @@ class _Comparing:
                     yield differing("gradient", loss, at, gradient, ours)
             elif self._has_numbers:
                 how_far = apart(ours, gradient, least)
-                if how_far <= self._within:
+                if self._is_near(how_far, self._within, loss, path, ours, least):
                     self._most_apart = max(self._most_apart, how_far)
                 else:
                     yield differing("gradient", loss, at, gradient, ours, how_far)

@@ -157,3 +157,24 @@ def test_a_loss_of_terms_that_cancel_is_compared_relative_to_them():
 
     imported = gw.capture(loss, torch.randn(50, 64))
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
+
+
+def test_rounding_that_norms_of_two_elements_magnify_is_no_disagreement():
+    torch.manual_seed(0)
+    layers = [m for _ in range(30) for m in (nn.Linear(16, 16), nn.BatchNorm1d(16), nn.ReLU())]
+    model = nn.Sequential(*layers, nn.Linear(16, 3))
+    x, y = torch.randn(2, 16), torch.tensor([0, 2])
+    imported = gw.capture(lambda x, y: nn.functional.cross_entropy(model(x), y), x, y)
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
+    assert imported.diagram.comparison.apart > 1e-4
+
+
+def test_what_is_left_of_probabilities_that_meet_their_labels_is_rounding():
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 3)
+    x = torch.randn(12, 4)
+    y = layer(x).argmax(1)
+    with torch.no_grad():
+        layer.weight *= 40
+    imported = gw.capture(lambda x, y: nn.functional.cross_entropy(layer(x), y), x, y)
+    assert imported.diagram.comparison.disagreements == ()

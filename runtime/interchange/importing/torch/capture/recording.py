@@ -46,6 +46,7 @@ from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
+from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED, Performer, failed
 
 if TYPE_CHECKING:
@@ -341,6 +342,8 @@ class Recording:
     def is_composite(self, operator: Any) -> bool:
         """Whether blocks are known only for the operators that this one consists of."""
         name = _name(operator)
+        if name == "narrow.Tensor":  # begins at a number that the run computes
+            return True
         if find(name) or find(name.rstrip("_")) or name.partition(".")[0] in HANDLED:
             return False
         key = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -365,6 +368,8 @@ class Recording:
             self._lines[(self.path, place.written)][name] += 1
             if name == "as_strided":
                 more["memory"] = args[0].stride(), args[0].storage_offset()
+            if (order := order_of_run(name, operator, args, kwargs, result)) is not None:
+                more["order"] = order
             with self.stage.at(self.path, place.written):
                 error = self._perform(name, given, more, args, result, tensors, since)
             if error is not None:
@@ -480,7 +485,8 @@ class Recording:
         """Whether other tensors of the run show the same memory: only blocks let them follow."""
         memory = _memory_of(tensor)
         others = (other for other, _ in self._tensors.values() if other is not tensor)
-        return any(_memory_of(other) == memory for other in others)
+        shared = (other for other in others if _memory_of(other) == memory)
+        return is_plain(tensor) and any(map(is_plain, shared))  # complex ones are pairs
 
     def _note_draws(
         self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor

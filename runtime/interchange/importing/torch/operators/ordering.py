@@ -80,19 +80,48 @@ def argmin(stage: Stage, x: Staged, dim: int | None = None, keepdim: bool = Fals
     return stage.block("ArgMin", x, axis=dim, keepdims=keepdim)
 
 
-@operator("argsort.stable", "argsort")
-def argsort(
-    stage: Stage, x: Staged, dim: int = -1, descending: bool = False, stable: bool = False
+def _as_run(stage: Stage, x: Staged, dim: int, order: NDArray[Any] | None) -> Staged:
+    """A result in the order that a run has left it in; None for that of the blocks."""
+    if order is None:
+        return x
+    text = "Equal elements stand in the order of this run."
+    stage.remark("specialised", text, x)
+    return gather(stage, x, dim, stage.constant(order))
+
+
+@operator("argsort.stable")
+def argsort_stable(
+    stage: Stage, x: Staged, stable: bool = True, dim: int = -1, descending: bool = False
 ) -> Staged:
     """Where the elements in order come from."""
-    return stage.block("ArgSort", x, axis=dim, descending=descending)
+    return argsort(stage, x, dim, descending)
+
+
+@operator("argsort")
+def argsort(
+    stage: Stage,
+    x: Staged,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    order: NDArray[Any] | None = None,
+) -> Staged:
+    """The same; ``order`` is that of the elements of a run, among those that are equal."""
+    return _as_run(stage, stage.block("ArgSort", x, axis=dim, descending=descending), dim, order)
 
 
 @operator("sort", "msort")
-def sort(stage: Stage, x: Staged, dim: int = -1, descending: bool = False) -> list[Staged]:
-    """The elements in order, and where they come from."""
-    order = argsort(stage, x, dim, descending)
-    return [gather(stage, x, dim, order), order]
+def sort(
+    stage: Stage,
+    x: Staged,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    order: NDArray[Any] | None = None,
+) -> list[Staged]:
+    """The elements in order, and where they come from; see ``argsort``."""
+    places = argsort(stage, x, dim, descending, order=order)
+    return [gather(stage, x, dim, places), places]
 
 
 @operator("sort.stable")
@@ -105,10 +134,18 @@ def sort_stable(
 
 @operator("topk")
 def topk(
-    stage: Stage, x: Staged, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    stage: Stage,
+    x: Staged,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    order: NDArray[Any] | None = None,
 ) -> list[Staged]:
-    """The first elements in order, and where they come from."""
-    return list(stage.blocks("TopK", x, k=k, axis=dim, largest=largest))
+    """The first elements in order, and where they come from; see ``argsort``."""
+    found = stage.blocks("TopK", x, k=k, axis=dim, largest=largest)
+    return [_as_run(stage, each, dim, order) for each in found]
 
 
 @operator("kthvalue")

@@ -101,6 +101,11 @@ PROGRAMS = {
     "svd": lambda y, w: torch.linalg.svd(y)[1],
     "qr": lambda y, w: torch.linalg.qr(y)[1],
     "fft": lambda y, w: torch.fft.irfft(torch.fft.rfft(y) * torch.complex(w[0], w[1])),
+    "real part": lambda y, w: torch.fft.fft(y).real * w,
+    "turned pairs": lambda y, w: torch.view_as_real(
+        torch.view_as_complex(y.reshape(-1, 2)) * torch.polar(torch.ones(2), torch.arange(2.0))
+        .repeat(y.numel() // 4)
+    ),
     "spike": lambda y, w: Spike.apply(y) * w,
     "clipping": lambda y, w: Clipping.apply(y),
     "two outputs": two,

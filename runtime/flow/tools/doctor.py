@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
+from gradwire.runtime.flow.checks.by_design import ByDesign
 from gradwire.runtime.flow.checks.cancelling import no_effect, stops_that_help
 from gradwire.runtime.flow.checks.decay import decay
 from gradwire.runtime.flow.checks.leaving import (
@@ -31,6 +32,7 @@ from gradwire.runtime.flow.checks.skipped import skipped
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.structure.constants import held_constant, passing_on
 from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
 from gradwire.runtime.flow.structure.misuses import crossed_shapes, swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
@@ -39,7 +41,9 @@ from gradwire.runtime.flow.tools.contracts import (
     Contract,
     check_contracts,
     contracts_of,
+    forgotten,
     is_blocked,
+    owned,
     unowned,
     unowned_sentence,
 )
@@ -103,7 +107,10 @@ def diagnose(
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     if not observed.losses:
         raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
-    variables = _variables(session, observed, stated, feeds)
+    updated = owned(observed.program, stated, session.updated, session.diagram.training)
+    constant = held_constant(observed.flow, updated)
+    design = ByDesign(session, observed, feeds)
+    variables = _variables(session, observed, stated, constant, design, feeds)
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
         *_values(observed),
@@ -115,7 +122,7 @@ def diagnose(
         *wrong_inputs(observed),
         *_swapped(observed),
         *_crossed(observed),
-        *_cancelling(observed),
+        *_cancelling(observed, design),
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *skipped(session, observed, stated, absent),
@@ -159,6 +166,14 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
     if not flow.losses:
         return sentences.NO_LOSS
     compared = _compared(program)
+    updated = owned(program, training=program.flat.training)
+    if constant := held_constant(flow, updated):
+        compared = f" {sentences.constant(constant, updated is not None)}{compared}"
+        missing = [name for name in missing if name not in constant]
+    known = {*(program.trainable if updated is None else updated), *constant}
+    others = [name for name in program.trainable if name not in known]
+    if passing := passing_on(flow, others):
+        compared = f" {sentences.passing_on(passing)}{compared}"
     if missing:
         also = "" if len(missing) == len(program.trainable) else " All others get one."
         return (
@@ -166,7 +181,8 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
             f"{'gets' if len(missing) == 1 else 'get'} no gradient, as contracts demand.{also}"
         ) + compared
     some = " of at least one loss" if len(flow.losses) > 1 else ""
-    return f"Nothing wrong: every trained variable gets a gradient{some}." + compared
+    every = "every other" if constant else "every"
+    return f"Nothing wrong: {every} trained variable gets a gradient{some}." + compared
 
 
 def _compared(program: Program) -> str:
@@ -298,19 +314,17 @@ def _variables(
     session: Session,
     observed: ObservedFlow,
     contracts: Sequence[Contract],
+    constant: Collection[str],
+    design: ByDesign,
     feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
     verdicts = {
         name: observed.variable(name)
         for name in observed.program.trainable
-        if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
+        if name not in constant
+        and not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
-    expected = [
-        name
-        for name, verdict in verdicts.items()
-        if verdict.state is State.ZERO and observed.invariance(name)
-    ]
-    for name in expected:
+    for name in [name for name, verdict in verdicts.items() if design.covers(name, verdict)]:
         del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
@@ -383,11 +397,12 @@ def _leaks(
     return [Finding(LEAK, wire, text) for wire, text in leaks(session, observed, feeds, most)]
 
 
-def _cancelling(observed: ObservedFlow) -> list[Finding]:
+def _cancelling(observed: ObservedFlow, design: ByDesign) -> list[Finding]:
     return [
         Finding(CANCELS, port, cancel.sentence)
         for port, cancel in observed.cancels().items()
         if cancel.total > 0  # exactly 0 is reported with the variable whose gradient it zeroes
+        if not (port.block in observed.program.leaves and design.cancels(port.block))
     ]
 
 
@@ -404,7 +419,7 @@ def _unowned(
             explained += vain
             text = unregistered_sentence(vain, place)
             yield Finding(UNREGISTERED, vain[0], text, affected=tuple(vain))
-    for name in unowned(program, contracts, session.updated, training):
+    for name in forgotten(flow, contracts, session.updated, training):
         if name not in explained:
             yield Finding(UNOWNED, name, unowned_sentence(name))
 

@@ -48,9 +48,10 @@ STEPS = {
     "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
 }
+MULTIPLIES_0 = "multiplies by 0"
 FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum")
 FLAT = STEPS | {
-    **dict.fromkeys(FACTORS, "multiplies by 0"),
+    **dict.fromkeys(FACTORS, MULTIPLIES_0),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",
     "Minimum": "takes its other input",

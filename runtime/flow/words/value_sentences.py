@@ -274,10 +274,18 @@ def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:
     return f"Use float32 there, or {up[0].lower()}{up[1:]}" if up else IN_FLOAT32
 
 
-MOVES = "{0} is 0 and gets a gradient itself: this passes once {0} moves."
+_PASSES = "gets a gradient itself: this passes"
+MOVES = f"{{0}} is 0 and {_PASSES} once {{0}} moves."
 """What to do about a factor of 0 that is trained."""
-LATER = "{0} is 0 and gets a gradient itself: this passes after {1} steps of training."
+LATER = f"{{0}} is 0 and {_PASSES} after {{1}} steps of training."
 """The same, where others have to move as well."""
+
+
+def passes_later(cure: str) -> bool:
+    """Whether this is what is said where a gradient of 0 passes by training alone."""
+    return _PASSES in cure
+
+
 START_ONE = "Start {0} away from 0: as it is, neither can move."
 """What to do about a factor of 0 that is trained, and gets no gradient."""
 START_SEVERAL = "Start {0} away from 0: as they are, none can move."

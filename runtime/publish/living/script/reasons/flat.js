@@ -140,6 +140,8 @@ class ZeroSpot {
     const {kind, value} = this, isZero = (array) => !hasAny(array);
     if (kind in SAY.FLAT) return SAY.FLAT[kind];
     if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
+    const {weight} = this.inputs;
+    if (this.port === 'x' && weight && isZero(weight)) return SAY.MULTIPLIES_0;
     if (kind === 'Softmax')
       return this.isSingle
         ? SAY.SINGLE_SOFTMAX
@@ -173,7 +175,7 @@ class ZeroSpot {
   }
 
   get isProduct() {
-    return SAY.FACTORS.includes(this.kind);
+    return this.stuck.length > 0 || SAY.FACTORS.includes(this.kind);
   }
 
   // The trained variables of zeros that it is multiplied by, with whether they get a gradient.

@@ -22,7 +22,7 @@ def order_of_run(
     """
     if name not in _LEFT_OPEN:
         return None
-    given = {
+    given: dict[str, Any] = {
         argument.name: args[place] if place < len(args) else kwargs.get(argument.name)
         for place, argument in enumerate(operator._schema.arguments)
     }

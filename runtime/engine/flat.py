@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.library.pages import Scan
     from gradwire.runtime.diagram.comparison import Comparison
+    from gradwire.runtime.diagram.training import Training
 
 
 @dataclass(slots=True)
@@ -79,6 +80,8 @@ class Flat:
     """Where the file of the diagram is."""
     comparison: Comparison | None = None
     """How the diagram compares with the program that it comes from."""
+    training: Training | None = None
+    """How the diagram is trained."""
     in_order: bool = False
     """Whether it is known that each instance comes after those that it reads."""
 

@@ -46,7 +46,12 @@ class _Use:
 
 def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
-    flat = Flat(folder=diagram.folder, comparison=diagram.comparison, in_order=True)
+    flat = Flat(
+        folder=diagram.folder,
+        comparison=diagram.comparison,
+        training=diagram.training,
+        in_order=True,
+    )
     variables: dict[Hashable, dict[tuple[int, ...], InstancePath]] = {}
     expansion = Expansion(diagram)
     pending = [_Use(ROOT, page)] if page in diagram.pages else []

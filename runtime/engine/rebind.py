@@ -50,6 +50,7 @@ def rebind(
         return None
     for program in programs:
         program.flat.comparison = after.comparison
+        program.flat.training = after.training
         program.forget_numbers()
     if edited is None or _layout_changed(before, after):
         problems = check(after)

@@ -60,7 +60,7 @@ def badges(
     variables are updated.
     """
     from gradwire.runtime.flow.tools.contracts import (  # not of every import
-        unowned,
+        forgotten,
         unowned_sentence,
     )
 
@@ -73,7 +73,7 @@ def badges(
         *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
         *(
             Badge(Mark.UNOWNED, name, unowned_sentence(name))
-            for name in unowned(observed.program, contracts, updated, training)
+            for name in forgotten(observed.flow, contracts, updated, training)
         ),
         *_stale(observed, diagram),
     ]

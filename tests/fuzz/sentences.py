@@ -187,7 +187,7 @@ def _finding_is_true(session: Session, observed: ObservedFlow, finding: Finding)
     if key in session.program.sources("variable"):
         if name in ("no_gradient", "apart"):
             assert all(gradient is None for gradient in gradients), finding
-        if name in ("zero", "zero_at_start", "nonfinite"):
+        if name in ("zero", "nonfinite"):
             state = State.NONFINITE if name == "nonfinite" else State.ZERO
             assert any(g is not None and _fits(state, g) for g in gradients), finding
     if name == "value":

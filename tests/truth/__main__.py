@@ -1,17 +1,21 @@
-"""How true what is said of real programs is: ``python -m tests.truth [questions|bugs] [NAME…]``.
+"""How true what is said of real programs is: ``python -m tests.truth [KIND] [NAME…]``.
 
 Prints the score of each case whose name contains one of the names given, what is missing or false
-in it, and the sums. The exit code is 1 where something said is wrong.
+in it, and the sums. The exit code is 1 where something said is wrong. Of ``healthy`` programs every
+alarm is wrong, and of those of ``libraries`` whether they get in and agree with PyTorch is asked.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 
 from tests.truth.cases import cases_of
+from tests.truth.programs import Program, programs_of
 
-KINDS = ("questions", "bugs")
+CASES, PROGRAMS = ("questions", "bugs"), ("healthy", "libraries")
+KINDS = (*CASES, *PROGRAMS)
 
 
 def main() -> int:
@@ -22,6 +26,9 @@ def main() -> int:
     chosen = parser.parse_args()
     is_wrong = False
     for kind in [chosen.kind] if chosen.kind else KINDS:
+        if kind in PROGRAMS:
+            is_wrong |= programs(kind, chosen.names)
+            continue
         scores: Counter[str] = Counter()
         for case in cases_of(kind):
             if chosen.names and not any(name in case.name for name in chosen.names):
@@ -36,6 +43,31 @@ def main() -> int:
         counts = ", ".join(f"{scores[s]} {s}" for s in ("full", "unknown", "part", "wrong"))
         print(f"{kind}: {sum(scores.values())} cases: {counts}")
     return int(is_wrong)
+
+
+def programs(kind: str, names: Sequence[str]) -> bool:
+    """Print the scores of programs; whether anything said is wrong."""
+    scores: Counter[str] = Counter()
+    alarms = 0
+    for each in programs_of(kind):
+        if not isinstance(each, Program):
+            print(each, flush=True)
+            continue
+        if names and not any(name in each.name for name in names):
+            continue
+        if kind == "healthy":
+            said = each.alarms()
+            alarms += len(said)
+            score = "alarmed" if said else "quiet"
+        else:
+            score, why = each.comparison()
+            said = [why] if why else []
+        scores[score] += 1
+        print(f"{score:9} {each.name}", *said, sep="\n          | ", flush=True)
+    counts = ", ".join(f"{count} {score}" for score, count in sorted(scores.items()))
+    also = f", {alarms} alarms" if kind == "healthy" else ""
+    print(f"{kind}: {sum(scores.values())} programs: {counts}{also}")
+    return bool(alarms or scores["differs"])
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.together import together
-from tests.truth.__main__ import KINDS
+from tests.truth.__main__ import CASES as KINDS
 from tests.truth.cases import cases_of
 
 torch = pytest.importorskip("torch")
 
-CASES = {kind: cases for kind in KINDS if (cases := list(cases_of(kind)))}
+CASES = {kind: list(cases_of(kind)) for kind in KINDS}
 FEWEST = {"questions": 60, "bugs": 40}
 SHARE = 0.9
 """Of each kind so much must be answered in full."""

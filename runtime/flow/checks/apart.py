@@ -10,29 +10,27 @@ import numpy as np
 
 from gradwire.blocks.importing.kinds import is_view
 from gradwire.runtime.diagram.paths import InstancePath
-from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.structure.constants import stops_of
 from gradwire.runtime.flow.structure.misuses import AVERAGED, PREDICTIONS
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.states import PASSING, State
+from gradwire.runtime.flow.words.states import PASSING
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import WirePath
     from gradwire.runtime.flow.observed import ObservedFlow
-    from gradwire.runtime.flow.words.states import Verdict
 
 _ALIKE, _CHANCE = 0.5, 4.0
 """The cosine of the weights of two modules from which on one follows the other; and how many times
 the deviation of that of weights that were drawn apart, 1/√n of n, it has to be."""
 
 
-def apart(observed: ObservedFlow, verdicts: Mapping[InstancePath, Verdict]) -> dict[str, str]:
+def apart(observed: ObservedFlow, names: Collection[str]) -> dict[str, str]:
     """What is said of variables without gradient that are kept apart as is common, by name."""
     stopped = {
-        name: frozenset(cutter.block for cutter in verdict.cutters[:MANY])
-        for name, verdict in verdicts.items()
-        if verdict.state is State.STOPPED
-        if all(cutter.kind == "stop" for cutter in verdict.cutters[:MANY])
+        InstancePath(name): frozenset(cutter.block for cutter in found)
+        for name in names
+        if (found := stops_of(observed.flow, name))
     }
     found: dict[str, str] = dict(_Twins(observed, stopped).all())
     ways = _Ways(observed)
@@ -137,7 +135,7 @@ class _Ways:
         return port == target and self._carries(block.wire(predicted))
 
     def _player(self, stop: InstancePath) -> str:
-        """Where all that is trained behind a stop is trained on data as well."""
+        """Where the same losses train on data as well all that is trained behind a stop."""
         behind, before = set(self._near.after(stop)), set(self._near.before(stop))
         read = (s for block in behind for s in self._near.sources(block).values())
         judges = {self._near.origin(source) for source in read} & self._trained
@@ -152,8 +150,14 @@ class _Ways:
         if not judges:
             return ""
         is_joined = all(map(self._is_row, self._near.readers(stop)))
+        losses = [set(self._near.before(head)) for head in self._heads & behind]
+        is_compared = all(
+            any(self._program.wire_targets[wire] in loss for wire in wires)
+            for wires in elsewhere.values()
+            for loss in losses
+        )
         if not is_joined and not (
-            all(elsewhere.values())
+            is_compared
             and any(self._reads_data(wire) for wires in elsewhere.values() for wire in wires)
         ):
             return ""

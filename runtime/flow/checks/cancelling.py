@@ -125,7 +125,6 @@ def no_effect(
     """``Moving b leaves loss as it is: b can be left out.`` where a variable has no gradient
     because it has no effect, as the bias before a mean that is taken away; empty elsewhere, where
     another cure is known, and behind a block that selects: with other numbers it may take others.
-    The other variables are moved as well, as what holds at their present values may pass.
     """
     if observed.variable(variable).cure or not observed.adds_up_to_zero(variable):
         return ""
@@ -133,6 +132,21 @@ def no_effect(
     ahead = near.after(InstancePath(variable))
     if any(near.kind(block) in _SELECTIVE for block in ahead):
         return ""
+    if not has_no_effect(session, observed, variable, feeds):
+        return ""
+    losses = names([loss.block for loss in observed.losses])
+    return f"Moving {variable} leaves {losses} as it is: {variable} can be left out."
+
+
+def has_no_effect(
+    session: Session,
+    observed: ObservedFlow,
+    variable: str,
+    feeds: Mapping[str, ArrayLike] | None = None,
+) -> bool:
+    """Whether the losses stay as they are where a variable moves. All other variables are moved
+    first, as what holds at their present values may pass.
+    """
     draw = np.random.default_rng(0)
     kept, moved = (trial(session, ())[0] for _ in range(2))
     for name in session.program.trainable:
@@ -145,9 +159,6 @@ def no_effect(
     try:
         runs = [s.run(feeds=feeds, ports=observed.losses).values for s in (kept, moved)]
     except GradwireError:
-        return ""
+        return False
     before, after = ([values[loss] for loss in observed.losses] for values in runs)
-    if not all(np.allclose(*pair, rtol=TOLERANCE) for pair in zip(before, after, strict=True)):
-        return ""
-    losses = names([loss.block for loss in observed.losses])
-    return f"Moving {variable} leaves {losses} as it is: {variable} can be left out."
+    return all(np.allclose(*pair, rtol=TOLERANCE) for pair in zip(before, after, strict=True))

@@ -123,8 +123,8 @@ class ZeroSpot:
 
     @property
     def is_product(self) -> bool:
-        """Whether the block multiplies."""
-        return self.block.type_name() in phrases.FACTORS
+        """Whether the block multiplies, as a layer by its weight does."""
+        return bool(self.stuck) or self.block.type_name() in phrases.FACTORS
 
     @property
     def dtype(self) -> str:
@@ -151,6 +151,8 @@ def _flat_reason(
         return phrases.FLAT[name]
     if value is None or not value.size or value.dtype.kind != "f":
         return phrases.FLAT_HERE
+    if port == "x" and "weight" in inputs and not np.any(inputs["weight"]):
+        return phrases.MULTIPLIES_0
     if name == "Softmax":
         return _saturated_softmax(value, getattr(block, "axis", -1))
     if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):

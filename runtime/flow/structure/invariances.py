@@ -1,4 +1,5 @@
-"""What a loss does not change with: a shift that a softmax ignores or a norm takes away.
+"""What a loss does not change with: a shift that a softmax ignores or a norm takes away, apart from
+what a stop keeps constant.
 
 The derivative with respect to a shift of that kind is exactly 0, and what is computed in its place
 is rounding. A shift is followed from a wire towards the losses by the axes along which it is
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.importing.kinds import is_view
+from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.terms import split_term
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.structure.singles import batch_axes, group_axes, own_axes
@@ -90,7 +92,8 @@ class Invariances:
         if kept is None:
             return []
         for reader in self._near.readers(path):
-            if is_view(program.block(program.wire_targets[reader])):
+            target = program.block(program.wire_targets[reader])
+            if is_view(target) or (isinstance(target, StopGradient) and not target.open):
                 continue
             removers = self._removers(reader, frozenset(kept), depth + 1)
             if not removers:

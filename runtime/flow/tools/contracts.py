@@ -31,6 +31,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import answered, read_regular
+from gradwire.runtime.flow.structure.constants import held_constant, passing_on
 from gradwire.runtime.flow.tools.patterns import matches, names_loss, names_variable, no_match, owns
 from gradwire.runtime.flow.words.states import PASSING, Verdict
 
@@ -173,28 +174,59 @@ def is_blocked(program: Program, contracts: Iterable[Contract], name: str, loss:
     )
 
 
+def owned(
+    program: Program,
+    contracts: Iterable[Contract] = (),
+    updated: Collection[str] = (),
+    training: Training | None = None,
+) -> list[str] | None:
+    """Trained variables that an optimiser updates, by the recipe, by contracts, by steps made.
+
+    None where neither a recipe nor a contract states what an optimiser updates, nor a step was
+    made.
+    """
+    patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
+    rules = () if training is None else training.optimisers
+    if not (patterns or rules or updated):
+        return None
+    return [
+        name
+        for name in program.trainable
+        if name in updated
+        or any(names_variable(pattern, name, program) for pattern in patterns)
+        or any(owns(rule, name, program) for rule in rules)
+    ]
+
+
 def unowned(
     program: Program,
     contracts: Iterable[Contract],
     updated: Collection[str] = (),
     training: Training | None = None,
 ) -> list[str]:
-    """Trained variables that no optimiser updates, by the recipe, by contracts, by steps made.
-
-    Empty where neither a recipe nor a contract states what an optimiser updates, nor a step was
-    made.
-    """
-    patterns = [contract.pattern for contract in contracts if contract.kind == "updates"]
-    rules = () if training is None else training.optimisers
-    if not (patterns or rules or updated):
+    """Trained variables that no optimiser updates; none where it is not known what one updates."""
+    known = owned(program, contracts, updated, training)
+    if known is None:
         return []
-    return [
-        name
-        for name in program.trainable
-        if name not in updated
-        and not any(names_variable(pattern, name, program) for pattern in patterns)
-        and not any(owns(rule, name, program) for rule in rules)
-    ]
+    some = set(known)
+    return [name for name in program.trainable if name not in some]
+
+
+def forgotten(
+    flow: Flow,
+    contracts: Iterable[Contract],
+    updated: Collection[str] = (),
+    training: Training | None = None,
+) -> list[str]:
+    """The unowned variables but for those that are meant so: what is kept constant, as a target
+    is, and what passes gradient on to what is updated, as the other player does.
+    """
+    found = unowned(flow.program, contracts, updated, training)
+    if not found:
+        return []
+    meant = {*held_constant(flow, set(flow.program.trainable) - set(found))}
+    meant |= {*passing_on(flow, set(found) - meant)}
+    return [name for name in found if name not in meant]
 
 
 def decay_sentence(program: Program, training: Training | None, name: str) -> str:

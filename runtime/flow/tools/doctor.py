@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.apart import apart
 from gradwire.runtime.flow.checks.blocking import stop_that_blocks
+from gradwire.runtime.flow.checks.by_design import ByDesign
 from gradwire.runtime.flow.checks.cancelling import mean_of_one, no_effect, stops_that_help
 from gradwire.runtime.flow.checks.frozen import frozen
 from gradwire.runtime.flow.checks.leaving import (
@@ -37,6 +38,7 @@ from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
+from gradwire.runtime.flow.structure.constants import held_constant, passing_on
 from gradwire.runtime.flow.structure.disagreements import has_its_numbers, is_current, told
 from gradwire.runtime.flow.structure.misuses import crossed_shapes, swapped_inputs
 from gradwire.runtime.flow.structure.stops import stopped_ports
@@ -46,7 +48,9 @@ from gradwire.runtime.flow.tools.contracts import (
     check_contracts,
     contracts_of,
     decay_sentence,
+    forgotten,
     is_blocked,
+    owned,
     unowned,
     unowned_sentence,
 )
@@ -70,7 +74,6 @@ from gradwire.runtime.flow.tools.findings import (
     UNOWNED,
     UNREGISTERED,
     VALUE,
-    ZERO_AT_START,
     Finding,
     placed,
 )
@@ -117,7 +120,10 @@ def diagnose(
     observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     if not observed.losses:
         raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
-    variables = _variables(session, observed, stated, feeds)
+    updated = owned(observed.program, stated, session.updated, session.diagram.training)
+    constant = held_constant(observed.flow, updated)
+    design = ByDesign(session, observed, feeds)
+    variables = _variables(session, observed, stated, updated or (), constant, design, feeds)
     blamed = {culprit for f in variables for culprit in (f.culprit, *observed.culprits(f.key))}
     absent = [finding.key for finding in variables if finding.complaint is NO_GRADIENT]
     found = [
@@ -135,7 +141,7 @@ def diagnose(
         *frozen(observed, session.diagram.training),
         *_swapped(observed),
         *_crossed(observed),
-        *_cancelling(observed),
+        *_cancelling(observed, design),
         *_leaks(session, observed, feeds),
         *_unowned(session, observed, stated),
         *skipped(session, observed, stated, absent),
@@ -189,6 +195,14 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
     if not flow.losses:
         return sentences.NO_LOSS
     compared = _compared(program)
+    updated = owned(program, training=program.flat.training)
+    if constant := held_constant(flow, updated):
+        compared = f" {sentences.constant(constant, updated is not None)}{compared}"
+        missing = [name for name in missing if name not in constant]
+    known = {*(program.trainable if updated is None else updated), *constant}
+    others = [name for name in program.trainable if name not in known]
+    if passing := passing_on(flow, others):
+        compared = f" {sentences.passing_on(passing)}{compared}"
     if missing:
         also = "" if len(missing) == len(program.trainable) else " All others get one."
         return (
@@ -196,7 +210,8 @@ def reassurance(program: Program, losses: Sequence[str]) -> str:
             f"{'gets' if len(missing) == 1 else 'get'} no gradient, as contracts demand.{also}"
         ) + compared
     some = " of at least one loss" if len(flow.losses) > 1 else ""
-    return f"Nothing wrong: every trained variable gets a gradient{some}." + compared
+    every = "every other" if constant else "every"
+    return f"Nothing wrong: {every} trained variable gets a gradient{some}." + compared
 
 
 def _compared(program: Program) -> str:
@@ -328,22 +343,21 @@ def _variables(
     session: Session,
     observed: ObservedFlow,
     contracts: Sequence[Contract],
+    updated: Collection[str],
+    constant: Collection[str],
+    design: ByDesign,
     feeds: Mapping[str, ArrayLike] | None,
 ) -> list[Finding]:
     verdicts = {
         name: observed.variable(name)
         for name in observed.program.trainable
-        if not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
+        if name not in constant
+        and not all(is_blocked(observed.program, contracts, name, loss) for loss in observed.losses)
     }
-    expected = [
-        name
-        for name, verdict in verdicts.items()
-        if verdict.state is State.ZERO and observed.invariance(name)
-    ]
-    for name in expected:
+    for name in [name for name, verdict in verdicts.items() if design.covers(name, verdict)]:
         del verdicts[name]
     cut = [name for name, verdict in verdicts.items() if verdict.state.row.complaint is NO_GRADIENT]
-    described = apart(observed, {InstancePath(name): verdicts[name] for name in cut})
+    described = apart(observed, [name for name in cut if name not in updated])
     cut = [name for name in cut if name not in described]
     zero = [name for name, verdict in verdicts.items() if verdict.state is State.ZERO]
     most = _trials(observed)
@@ -362,8 +376,8 @@ def _variables(
             found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
         elif complaint is not None and not complaint.is_error:  # errors are found on wires
             is_zero = verdict.state is State.ZERO
-            if value_sentences.passes(verdict.cure):
-                complaint = ZERO_AT_START if is_zero else FAINT_AT_START
+            if value_sentences.grows(verdict.cure):
+                complaint = FAINT_AT_START
             elif not is_zero and (step := _step(session, observed, name, verdict.state)):
                 complaint = DIVIDED if step.is_fine else complaint
                 verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")
@@ -371,7 +385,7 @@ def _variables(
             helped = tried.sentence if tried and tried.helps else ""
             runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
             culprit = _one(observed.culprits(name))
-            if verdict.state is State.ZERO:
+            if is_zero:
                 runs = (*runs, decay_sentence(observed.program, session.diagram.training, name))
             text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
             found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
@@ -439,11 +453,12 @@ def _leaks(
     return [Finding(LEAK, wire, text) for wire, text in leaks(session, observed, feeds, most)]
 
 
-def _cancelling(observed: ObservedFlow) -> list[Finding]:
+def _cancelling(observed: ObservedFlow, design: ByDesign) -> list[Finding]:
     return [
         Finding(CANCELS, port, cancel.sentence)
         for port, cancel in observed.cancels().items()
         if cancel.total > 0  # exactly 0 is reported with the variable whose gradient it zeroes
+        if not (port.block in observed.program.leaves and design.cancels(port.block))
     ]
 
 
@@ -460,7 +475,7 @@ def _unowned(
             explained += vain
             text = unregistered_sentence(vain, place)
             yield Finding(UNREGISTERED, vain[0], text, affected=tuple(vain))
-    for name in unowned(program, contracts, session.updated, training):
+    for name in forgotten(flow, contracts, session.updated, training):
         if name not in explained:
             yield Finding(UNOWNED, name, unowned_sentence(name))
 

@@ -49,10 +49,11 @@ STEPS = {
     "Ceil": "is piecewise constant (None in TensorFlow)",
     "Sign": "is piecewise constant",
 }
+MULTIPLIES_0 = "multiplies by 0"
 FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum", "Conv1D", "Conv2D", "Conv3D",
            "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D")  # fmt: skip
 FLAT = STEPS | {
-    **dict.fromkeys(FACTORS, "multiplies by 0"),
+    **dict.fromkeys(FACTORS, MULTIPLIES_0),
     **dict.fromkeys(("Concat", "Stack"), "gets only 0 for this part"),
     "Where": "takes the other branch",
     "Maximum": "takes its other input",

@@ -97,6 +97,28 @@ def cut(
     return " ".join(parts)
 
 
+def constant(stopped: Mapping[str, Sequence[str]], is_owned: bool) -> str:
+    """That stops keep constant what these variables compute; with optimisers that are known
+    (``is_owned``) or not.
+    """
+    several = len(stopped) > 1
+    stops = list(dict.fromkeys(stop for each in stopped.values() for stop in each))
+    nobody = ", and no optimiser updates " + ("them" if several else "it") if is_owned else ""
+    return (
+        f"{names([*stopped])} {'get' if several else 'gets'} none{nobody}: {names(stops)} "
+        f"keep{'s' * (len(stops) == 1)} what {'they compute' if several else 'it computes'} "
+        "constant, as for a target, a teacher or the other player."
+    )
+
+
+def passing_on(variables: Sequence[str]) -> str:
+    """That gradient only passes through the network of these variables."""
+    return (
+        f"{names(variables)} {_is(variables)} updated by no optimiser here: gradient passes "
+        "through to what is, as through a critic or the other player."
+    )
+
+
 ACCURACY = (
     "An accuracy cannot be trained: train a CrossEntropy of the scores and the labels, and only "
     "display the accuracy."

@@ -299,22 +299,30 @@ NEAR_EPS = (
     "steps are {3} of what they would be. A smaller eps would help."
 )
 MOVED = "A step of {0}, {1} × the gradient, changes it by {2} of its size."
-GROWS_WITH = "{0} is at most {1} and gets a gradient itself: this grows once factors like it do."
+_GROWS = "gets a gradient itself: this grows"
+GROWS_WITH = f"{{0}} is at most {{1}} and {_GROWS} once factors like it do."
 """What to do about a small factor that is trained."""
-_PASSES = " is 0 and gets a gradient itself: this passes "
-MOVES = "{0}" + _PASSES + "once {0} moves."
+_PASSES = "gets a gradient itself: this passes"
+MOVES = f"{{0}} is 0 and {_PASSES} once {{0}} moves."
 """What to do about a factor of 0 that is trained."""
-LATER = "{0}" + _PASSES + "after {1} steps of training."
+LATER = f"{{0}} is 0 and {_PASSES} after {{1}} steps of training."
 """The same, where others have to move as well."""
+
+
+def passes_later(cure: str) -> bool:
+    """Whether this is what is said where a gradient of 0 passes by training alone."""
+    return _PASSES in cure
+
+
+def grows(cure: str) -> bool:
+    """Whether this is what is said where a small gradient grows by training alone."""
+    return _GROWS in cure
+
+
 START_ONE = "Start {0} away from 0: as it is, neither can move."
 """What to do about a factor of 0 that is trained, and gets no gradient."""
 START_SEVERAL = "Start {0} away from 0: as they are, none can move."
 """The same, of several."""
-
-
-def passes(cure: str) -> bool:
-    """Whether all there is to do is to train on."""
-    return _PASSES in cure or GROWS_WITH.partition("itself")[2] in cure
 
 
 def start_cure(variables: Sequence[str]) -> str:

@@ -343,6 +343,10 @@ class Stage(Shaping):
                     port: through if x is value else x for port, x in block.inputs.items()
                 }
 
+    def is_read(self, value: Staged) -> bool:
+        """Whether a block reads a value."""
+        return any(x is value for block in self._blocks for x in block.inputs.values())
+
     def path(self, block: StagedBlock) -> str:
         """The path of a block in the finished diagram; empty where nothing needs it."""
         return self._paging.path(block)

@@ -122,8 +122,13 @@ def test_the_doctor_claims_nothing_else_of_it():
     found = diagnose(Session(compared(net(training=training), of_w())))
     assert [(f.complaint, f.key) for f in found] == [
         (DIFFERS, "w"),
+        (UNOWNED, "u"),
+    ]
+    training = {"optimisers": [{"name": "sgd", "variables": ["v", "cut"]}]}
+    found = diagnose(Session(compared(net(training=training), of_w())))
+    assert [(f.complaint, f.key) for f in found] == [
+        (DIFFERS, "w"),
         (NO_GRADIENT, "cut"),
-        (UNOWNED, "cut"),
         (UNOWNED, "u"),
     ]
     assert found[0].complaint.is_error and found[0].affected == ("w",)

@@ -163,7 +163,6 @@ def a_penalty_without_a_graph() -> Imported:
     "Add it to one",
     at="penalty = 10.0 *",
     address="https://github.com/LixiangHan/GANs-for-1D-Signal/issues/7",
-    never=("Nothing wrong",),
 )
 def a_penalty_that_is_left_out() -> Imported:
     judge = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))

@@ -155,14 +155,14 @@ def test_badges_without_a_run(gradwire, diagram):
     }  # fmt: skip
     path = diagram(blocks, wires)
     path.with_name(path.name.replace(".gradwire.json", ".contracts")).write_text(
-        "updates(sgd -> w)", encoding="utf-8"
+        "updates(sgd -> v)", encoding="utf-8"
     )
     told = {tuple(row[:2]): row[2] for row in gradwire("flow", path).table("Badges")[1:]}
     assert told["leaves", "stop.x"] == "1 of 2 leaves carries."
     assert told["open", "open"] == "open lets all gradient through."
     assert told["cuts nothing", "idle"].startswith("This stop cuts nothing: no trained variable")
-    assert told["UNOWNED", "v"] == "UNOWNED: v is trained, and no optimiser updates it."
-    assert ("UNOWNED", "w") not in told
+    assert told["UNOWNED", "w"] == "UNOWNED: w is trained, and no optimiser updates it."
+    assert ("UNOWNED", "v") not in told
     found = gradwire("flow", path, "--json").json["badges"]
     assert {(b["badge"], b["where"]) for b in found} == set(told)
 

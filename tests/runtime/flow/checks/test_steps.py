@@ -16,6 +16,7 @@ from gradwire.runtime.diagram.training import LionMethod as Lion
 from gradwire.runtime.diagram.training import SGDMethod as SGD
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose
+from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.tools.causes import causes
 from gradwire.runtime.flow.words.formatting import number
 
@@ -104,14 +105,28 @@ def test_elsewhere_it_is_an_alarm_as_before(rules):
     assert severity == "warning" and "divides" not in sentence
 
 
-def test_a_layer_scale_is_small_by_design():
+def scaled_layer(scale, gamma):
     x = b.constant("x", [[0.5, -1.0, 2.0]], dtype="float64")
-    branch = b.tanh(b.linear(x, b.variable("w", np.eye(3), dtype="float64")))
-    scaled = b.mul(branch, b.variable("gamma", [1e-6] * 3, dtype="float64"))
-    made = b.build(b.loss(b.sum(b.square(b.sub(b.add(x, scaled), [[1.0, 1.0, 1.0]])))))
-    (cause,) = causes(diagnose(Session(made)))
-    assert cause.severity == "info"
-    assert "gamma is at most 1e−6 and gets a gradient itself: this grows" in cause.sentence
+    layer = b.linear(x, b.variable("w", np.eye(3), dtype="float64"))
+    branch = b.tanh(b.mul(layer, scale))
+    scaled = b.mul(branch, b.variable("gamma", [gamma] * 3, dtype="float64"))
+    return b.build(b.loss(b.sum(b.square(b.sub(b.add(x, scaled), [[1.0, 1.0, 1.0]])))))
+
+
+def test_what_a_layer_scale_leaves_small_even_once_it_has_grown_is_remarked_on():
+    found = {f.key: f for f in diagnose(Session(scaled_layer(1e-6, 1e-8)))}
+    assert {key: f.complaint.name for key, f in found.items()} == {
+        "gamma": "faint",
+        "w": "faint_at_start",
+    }
+    assert "gamma is at most 1e−8 and gets a gradient itself: this grows" in found["w"].sentence
+
+
+def test_a_layer_scale_is_small_by_design():
+    made = scaled_layer(1.0, 1e-6)
+    assert diagnose(Session(made)) == []
+    cure = observe(Session(made)).variable("w").cure
+    assert "gamma is at most 1e−6 and gets a gradient itself: this grows" in cure
     grown = Session(made)
     grown.set("gamma", np.full(3, 1e-2))
     gradients = [s.backward().gradients["w"] for s in (Session(made), grown)]

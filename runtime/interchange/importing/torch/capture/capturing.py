@@ -30,6 +30,7 @@ from gradwire.runtime.interchange.importing.torch.capture.naming import (
     leaves,
     loose,
     named_arguments,
+    read_elsewhere,
     roots,
     told_frozen,
 )
@@ -40,6 +41,7 @@ from gradwire.runtime.interchange.importing.torch.capture.unregistered import ke
 from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE
 from gradwire.runtime.interchange.importing.torch.steps.owners import missteps, of_others
 from gradwire.runtime.interchange.importing.torch.steps.telling import (
     GRADIENT_OFF,
@@ -83,6 +85,8 @@ class _Capture:
         self._recording = Recording(stage)
         self._modules: dict[int, str] = {}
         self._parameters: dict[str, Any] = {}
+        self._owners: dict[int, tuple[Any, str]] = {}
+        """The module of each parameter, by its identity, and its name there."""
 
     def of(
         self,
@@ -127,6 +131,7 @@ class _Capture:
                         self._recording.missteps.append(why)
             self._recording.regions.finish(len(self._recording.losses) or 1)
             outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
+            self._freeze_unread(trained)
             imported = self._with_its_numbers(self._concluded(outputs))
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
@@ -182,6 +187,22 @@ class _Capture:
         results = dict(leaves("", result))
         loss = results.get(self._chosen(outputs), results.get(""))
         return self._recording.history.why(loss, error)
+
+    def _freeze_unread(self, trained: Mapping[str, Any]) -> None:
+        """Freeze parameters that only another run reads, such as the token of a mask: what is
+        frozen and not read is left out.
+        """
+        for name, parameter in trained.items():
+            value = self._recording.variables[id(parameter)]
+            if value.source is None or self._stage.is_read(value):
+                continue
+            module, own = self._owners.get(id(parameter), (None, ""))
+            place = read_elsewhere(module, own) if module is not None else NOWHERE
+            if place is not NOWHERE:
+                source = value.source
+                source.block = source.block.model_copy(update={"trainable": False})
+                text = f"{name} is left out: this run does not read it, as {place.line} would."
+                self._stage.remark("specialised", text)
 
     def _stepped(self, trained: Mapping[str, Any]) -> list[Theirs]:
         """What PyTorch computed in the calls of ``backward``."""
@@ -307,6 +328,8 @@ class _Capture:
             path = prefix + inner if inner else name
             self._modules.setdefault(id(child), path)
             self._recording.kept.module(child)
+            for own, parameter in child.named_parameters(recurse=False):
+                self._owners.setdefault(id(parameter), (child, own))
             for aside in kept_aside(path, child):
                 self._recording.aside.setdefault(id(aside.kept), aside)
             for text in without_effect(path, child):

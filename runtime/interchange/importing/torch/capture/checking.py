@@ -46,7 +46,7 @@ _OF_ZERO = 1e-1
 a framework has of it is rounding.
 """
 _ADDING = frozenset({"Add", "AddN", "Loss", "Mean", "Neg", "Sub", "Sum"})
-_MAGNIFIED = 0.2
+_MAGNIFIED = 0.25
 """How far apart numbers may be where rounding is magnified on the way, at most."""
 _OF_ONE = 4
 """The rounding of numbers near 1, in machine epsilons."""

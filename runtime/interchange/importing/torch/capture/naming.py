@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
+import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from gradwire.runtime.flow.words.sentences import names
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+
+_MAKING = ("__init__", "_init", "init_", "reset_")
+"""How the names of methods begin that give a module its parameters."""
 
 
 def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -123,3 +129,18 @@ def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from leaves(name, {key: getattr(value, key) for key in value.__dataclass_fields__})
     else:
         yield name, value
+
+
+def read_elsewhere(module: Any, attribute: str) -> Place:
+    """Where the class of a module reads an attribute, other than to make it; nowhere if not."""
+    for kind in type(module).__mro__:
+        if kind is torch.nn.Module:
+            break
+        for name, function in vars(kind).items():
+            if inspect.isfunction(function) and not name.startswith(_MAKING):
+                for step in dis.get_instructions(function):
+                    line = step.positions.lineno if step.positions else None
+                    if step.opname == "LOAD_ATTR" and step.argval == attribute and line:
+                        file = function.__code__.co_filename
+                        return place_of(file, line, linecache.getline(file, line))
+    return NOWHERE

@@ -145,6 +145,8 @@ class ZeroSpot {
     if (this.single) return this.single[0];
     if (kind in SAY.FLAT) return SAY.FLAT[kind];
     if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
+    const {weight} = this.inputs;
+    if (this.port === 'x' && weight && isZero(weight)) return SAY.MULTIPLIES_0;
     if (kind === 'Softmax') return phrase(SAY.SATURATED_SOFTMAX, number(most(spreads(value, this.more.axis))));
     if (kind === 'Div' && this.port === 'b' && isZero(this.all.a)) return SAY.DIVIDES_0;
     if (kind === 'Arctan2' && Object.values(this.inputs).every(isZero)) return SAY.ARCTAN2_AT_0;
@@ -175,7 +177,7 @@ class ZeroSpot {
   }
 
   get isProduct() {
-    return SAY.FACTORS.includes(this.kind);
+    return this.stuck.length > 0 || SAY.FACTORS.includes(this.kind);
   }
 
   // The trained variables of zeros that it is multiplied by, with whether they get a gradient.

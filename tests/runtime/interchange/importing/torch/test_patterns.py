@@ -7,6 +7,7 @@ import copy
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.flow import reassurance
 from gradwire.runtime.flow.tools.causes import causes
 
 torch = pytest.importorskip("torch")
@@ -106,18 +107,28 @@ def discriminator(joined):
     return loss, X
 
 
-TARGET = "target has the form of {}, which is trained, and values like it, as a target network"
+COPIED = {
+    "target network": lambda: q_learning(True),
+    "target network, detached": lambda: q_learning(False),
+    "BYOL": byol,
+    "critic": critic,
+}
+
+
+@pytest.mark.parametrize("program", COPIED.values(), ids=COPIED)
+def test_copies_of_what_is_trained_need_no_remark(program):
+    capture, *args = program()
+    session = gw.Session(gw.capture(capture, *args).diagram)
+    assert gw.diagnose(session) == []
+    text = reassurance(session.program, session.losses)
+    assert text.startswith("Nothing wrong: every other trained variable gets a gradient.")
+    assert "target" in text and "constant, as for a target, a teacher or the other player" in text
+
+
 DESCRIBED = {
-    "target network": (lambda: q_learning(True), {"target": TARGET.format("online")}),
-    "target network, detached": (lambda: q_learning(False), {"target": TARGET.format("online")}),
-    "BYOL": (byol, {"target": TARGET.format("online")}),
     "teacher of another form": (
         distillation,
         {"teacher": "What comes of it is the target of mean_squared_error1, whose prediction is"},
-    ),
-    "critic": (
-        critic,
-        {"target": TARGET.format("value"), "actor": "is the target of mean_squared_error1"},
     ),
     "discriminator": (
         lambda: discriminator(False),

@@ -216,6 +216,7 @@ class Watching:
                 loss, scale = self._unscaled(self._total([tensor], [gradient]))
             leaves = {id(leaf): leaf for leaf in recording.trained_leaves}
             recording.ledger.before(leaves.values())
+            recording.ledger.passing()
             try:
                 with (
                     recording.regions.listening(scale),
@@ -227,7 +228,7 @@ class Watching:
                 self._fail(tensor, loss, error)
                 raise
             recording.history.passed(tensor)
-            recording.ledger.filled(leaves[key] for key in gradients if key in leaves)
+            recording.ledger.passed(leaves[key] for key in gradients if key in leaves)
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
             made = recording.regions.accumulated(len(recording.losses))
@@ -248,6 +249,7 @@ class Watching:
         """Say why a call of ``backward`` raises."""
         recording = self._recording
         recording.failed = error
+        recording.ledger.passed(())
         recording.missteps.append(recording.history.why(tensor, error, user_place()))
         recording.losses.append(Backward(loss, numbers_of(tensor), {}, {}))
 

@@ -59,6 +59,8 @@ class Ledger:
         self.scale = 1.0
         """The factor of a GradScaler in the loss that was scaled last."""
         self._count = 0
+        self._passing: Event | None = None
+        """The call of ``backward`` that runs now."""
         self.stepped: dict[int, tuple[Any, Place]] = {}
         """The optimisers that have made steps, by identity, and where each did last."""
         self.is_tried = False
@@ -74,13 +76,21 @@ class Ledger:
                 filled = leaf.grad is not None and bool(leaf.grad.any())
                 self._past[id(leaf)] = [Event("before", Place())] if filled else []
 
-    def filled(self, leaves: Iterable[Any]) -> None:
-        """A call of ``backward`` has given these leaves gradients."""
-        event = self._event("backward", scale=self.scale)
+    def passing(self) -> None:
+        """A call of ``backward`` begins."""
+        self._passing = self._event("backward", scale=self.scale)
         self.scale = 1.0
+
+    def passed(self, leaves: Iterable[Any]) -> None:
+        """It has ended, and has given these leaves gradients."""
+        self._filled(leaves)
+        self._passing = None
+
+    def _filled(self, leaves: Iterable[Any]) -> None:
         for leaf in leaves:
-            self._note(leaf, event)
-            self._grads[id(leaf.grad)] = leaf
+            if self._passing is not None and self._passing not in self._past[id(leaf)]:
+                self._note(leaf, self._passing)
+                self._grads[id(leaf.grad)] = leaf
 
     def cleared(self, leaf: Any, by: str = "", owner: int = 0) -> None:
         """The gradient of a leaf is taken away, perhaps by the optimiser that owns it."""
@@ -126,6 +136,7 @@ class Ledger:
         self._steps.append(event)
         self.stepped[id(optimizer)] = optimizer, event.place
         self.before(owned(optimizer))
+        self._filled(leaf for leaf in owned(optimizer) if leaf.grad is not None)  # by a hook
         for leaf in owned(optimizer):
             self._note(leaf, event)
 

@@ -387,3 +387,35 @@ def test_where_a_decomposition_has_no_finite_gradient_is_said(decompose, what):
     remarks = gw.capture(lambda: sum(x.sum() for x in decompose(matrix))).remarks
     (text,) = [r.text for r in remarks if "has no rules" in r.text]
     assert f"divided by differences of {what}" in text
+
+
+def test_gradients_are_recorded_without_the_factor_of_a_scaler():
+    layer = nn.Linear(3, 4)
+
+    def shifted(leaf):
+        leaf.grad += leaf.grad.sign()
+
+    layer.weight.register_post_accumulate_grad_hook(shifted)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+
+    def step(x):
+        optimizer.zero_grad()
+        scaler.scale(torch.special.erfcx(layer(x)).sum()).backward()
+        scaler.step(optimizer)
+
+    imported = gw.capture(step, torch.randn(5, 3))
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
+    blocks = imported.diagram.main.blocks.values()
+    (unknown,) = (b for b in blocks if getattr(b, "operation", "") == "special_erfcx")
+    assert (unknown.arrays["arrived 0 0"].array == 1).all()
+    assert unknown.arrays["rounding"].array.max() < 1e-4
+
+
+def test_what_is_written_to_in_inference_mode_is_recorded():
+    def program(x):
+        with torch.inference_mode():
+            return Clipping.apply((x * 0.1).erfinv_()).sum()
+
+    imported = gw.capture(program, torch.randn(5, 3).tanh())
+    assert imported.remarks[-1].text.startswith("Agrees with PyTorch")

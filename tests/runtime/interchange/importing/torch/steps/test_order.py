@@ -170,3 +170,16 @@ def test_the_factor_of_a_scaler_is_no_part_of_the_loss():
     scaled, plain = (session.backward().gradients["model/weight"] for session in sessions)
     assert scaled.tolist() == plain.tolist()
     assert [gw.diagnose(session) for session in sessions] == [[], []]
+
+
+def test_a_step_in_a_hook_of_backward_comes_after_its_gradients():
+    model = nn.Linear(3, 1)
+    optimizers = {p: torch.optim.SGD([p], 0.1) for p in model.parameters()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(update)
+    assert not told(lambda x: model(x).mean().backward(), "step()")

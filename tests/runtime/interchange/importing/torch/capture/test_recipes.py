@@ -170,6 +170,8 @@ def test_weight_decay_is_said_to_move_what_gets_a_gradient_of_0():
     imported = gw.capture(lambda x: model(x).sum(), torch.randn(4, 3), optimizer=optimizer)
     said = {f.key: f.sentence for f in gw.diagnose(gw.Session(imported.diagram))}
     yet = "Yet optimiser moves it, by its weight_decay of 0.25."
-    moved = [name for name, text in said.items() if yet in text]
-    assert moved == ["model_0_weight", "model_0_bias"]
+    assert [name for name, text in said.items() if yet in text] == [
+        "model_0_weight",
+        "model_0_bias",
+    ]
     assert len(said) == 4

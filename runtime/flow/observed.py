@@ -100,6 +100,11 @@ class ObservedFlow:
         """The run of one loss or of the sum of all; None if there was none."""
         return self.runs.get(self._key(loss))
 
+    @property
+    def has_each(self) -> bool:
+        """Whether each loss has been run on its own."""
+        return all(map(self.run, self.losses))
+
     # ---- wires --------------------------------------------------------------------------------
 
     def state(self, wire: str, loss: str | None = None) -> State:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
-from gradwire.runtime.interchange.importing.torch.capture.frames import region
+from gradwire.runtime.interchange.importing.torch.capture.frames import region, user_place
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
@@ -25,6 +26,7 @@ from gradwire.runtime.interchange.importing.torch.capture.recording import Backw
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
+_READING = _LEAVING | {"item", "__float__", "__bool__", "__int__", "__index__"}
 _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
 """Functions that make tensors of numbers, with the places of what they make them of."""
 
@@ -57,6 +59,10 @@ class Watching:
         def call() -> Any:
             return function(*args, **kwargs)
 
+        if name in _READING and args[0].is_meta:
+            why = "the program reads its numbers, and there are none"
+            text = user_place().written
+            raise UnsupportedError("a tensor on the meta device", why, written=text)
         if name in self._special:
             return self._special[name](call, *args, **kwargs)
         if name in _LEAVING:
@@ -199,9 +205,14 @@ class Watching:
         with recording.paused():
             with recording.here():
                 loss = self._total([tensor], [gradient])
+            if tensor.is_meta:
+                with recording.asleep():
+                    result = call()
+                recording.losses.append(Backward(loss, np.zeros(()), {}, {}))
+                return result
             with (
                 recording.regions.listening(),
-                recording.arriving() as (gradients, inner),
+                recording.arriving(tensor) as (gradients, inner),
                 recording.asleep(),
             ):
                 result = call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +119,9 @@ def test_numbers_that_were_set_or_edited_are_run(runs):
     assert found.key == "w" and "w" in found.sentence
     edit = SetParameters("w", {"value": np.full(3, -1.0, "float32")})
     (found,) = gw.diagnose(gw.Session(apply(imported.diagram, edit).after))
+    assert found.key == "w"
+    pages = apply(imported.diagram, edit).after.pages
+    (found,) = gw.diagnose(gw.Session(replace(imported.diagram, pages=pages)))
     assert found.key == "w"
     assert gw.diagnose(gw.Session(imported.diagram), feeds={"x": [-1.0, -1.0, -1.0]})
 

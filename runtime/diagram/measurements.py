@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.measuring import Measured
     from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.model import Diagram, Page
     from gradwire.runtime.diagram.paths import PortPath
+
+
+class Short(Protocol):
+    """An array in short, as ``runtime.calculus.measuring`` has it."""
+
+    @property
+    def elements(self) -> int:
+        """The number of elements."""
+
+    @property
+    def size(self) -> float:
+        """The root mean square of what is finite."""
+
+    @property
+    def wild(self) -> tuple[int, int, int]:
+        """How many are NaN, ∞ and −∞."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +37,13 @@ class Measurements:
     of: Mapping[str, Page]
     """The pages of the diagram that they hold for."""
     loss: PortPath
-    gradients: Mapping[str, Measured | None]
+    gradients: Mapping[str, Short | None]
     """By the paths of variables."""
-    arriving: Sequence[Measured]
+    arriving: Sequence[Short]
     """What gradient came to intermediate results."""
     sums: Sequence[tuple[float, float]]
     """Gradients that were added up: the root mean square of the sum, and of its largest term."""
-    values: Mapping[str, Measured]
+    values: Mapping[str, Short]
     """Intermediate results by port."""
     compare: Callable[[], Comparison | None]
     """Compares the numbers of the diagram with these, by a run of it."""

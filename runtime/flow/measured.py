@@ -26,8 +26,7 @@ from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words.states import PASSING, State, Verdict
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.measuring import Measured
-    from gradwire.runtime.diagram.measurements import Measurements
+    from gradwire.runtime.diagram.measurements import Measurements, Short
     from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.analyse import Flow
@@ -147,13 +146,13 @@ def _is_quiet(flow: Flow, name: str, known: Measurements, thresholds: Thresholds
     return state in _EXPLAINED and bool(invariance(flow.program, flow.losses, carrying))
 
 
-def _size(known: Measured) -> Size:
+def _size(known: Short) -> Size:
     is_zero = not known.size and not any(known.wild)
     zeros = known.elements if is_zero else 0
     return Size(known.size, zeros, known.elements, not any(known.wild), False)
 
 
-def _values(program: Program, known: Mapping[str, Measured]) -> Values:
+def _values(program: Program, known: Mapping[str, Short]) -> Values:
     """The values of a run as far as they are not finite."""
     wild, nans = set(), set()
     for port, found in known.items():

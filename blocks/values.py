@@ -128,6 +128,16 @@ class Tensor:
         array = data.array if isinstance(data, Tensor) else _array(data)
         object.__setattr__(self, "array", array)
 
+    @classmethod
+    def adopt(cls, array: NDArray[Any]) -> Tensor:
+        """A tensor that has this very array in place of a copy; nobody may write to it any more."""
+        if dtype_name(array) not in DTYPES:
+            return cls(array)
+        array.setflags(write=False)
+        tensor = object.__new__(cls)
+        object.__setattr__(tensor, "array", array)
+        return tensor
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Tensor is immutable")
 

@@ -18,6 +18,8 @@ MAX_PORTS = 256
 """Inputs, outputs and losses of a recorded operation, at most of each."""
 SEEN = 6
 """Numbers by which an input is known again: see ``runtime.calculus.measuring``."""
+LEFT_OUT = -2.0
+"""The count of an input whose run was left out: nothing can be computed of it."""
 
 Array: TypeAlias = NDArray[Any]
 Kind: TypeAlias = tuple[DType, tuple[Annotated[int, Field(ge=0)], ...]]

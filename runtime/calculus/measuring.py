@@ -10,9 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROW = 4096
+ROW = 4096
 _DRAW = np.random.default_rng(7)
-_WEIGHTS = _DRAW.uniform(0.5, 1.0, _ROW) * np.where(_DRAW.random(_ROW) < 0.5, -1.0, 1.0)
+WEIGHTS = _DRAW.uniform(0.5, 1.0, ROW) * np.where(_DRAW.random(ROW) < 0.5, -1.0, 1.0)
 _GOLDEN = 0.618
 """Its multiples, modulo 1, never repeat."""
 
@@ -25,7 +25,7 @@ class Measured(NamedTuple):
     size: float
     """The root mean square of what is finite."""
     projection: float
-    """What is finite, weighed by place and added up."""
+    """What is finite, weighed by place and added up; NaN where that would have taken a copy."""
     wild: tuple[int, int, int]
     """How many are NaN, ∞ and −∞."""
 
@@ -37,16 +37,21 @@ class Measured(NamedTuple):
             return math.nan
         if above or below:
             return math.inf if above or self.elements > 1 else -math.inf
-        return self.projection / float(_WEIGHTS[0]) if self.elements == 1 else self.size
+        return self.projection / float(WEIGHTS[0]) if self.elements == 1 else self.size
+
+    def apart(self, theirs: Measured, least: float) -> float:
+        """How far this differs, relative to their size, or to ``least``; ∞ where not all of the
+        same are finite.
+        """
+        if (self.elements, self.wild) != (theirs.elements, theirs.wild):
+            return math.inf
+        projected = abs(self.projection - theirs.projection) / (4.0 * math.sqrt(self.elements or 1))
+        both = abs(self.size - theirs.size), 0.0 if math.isnan(projected) else projected
+        return max(both) / max(theirs.size, least, 1e-30)
 
     def is_apart(self, theirs: Measured, within: float, least: float) -> bool:
         """Whether this differs by more than ``within``, relative to their size, or to ``least``."""
-        if (self.elements, self.wild) != (theirs.elements, theirs.wild):
-            return True
-        allowed = within * max(theirs.size, least, 1e-30)
-        if abs(self.size - theirs.size) > allowed:
-            return True
-        return abs(self.projection - theirs.projection) > 4.0 * allowed * math.sqrt(self.elements)
+        return self.apart(theirs, least) > within
 
 
 def measured(array: NDArray[Any]) -> Measured:
@@ -60,12 +65,16 @@ def measured(array: NDArray[Any]) -> Measured:
             of_each = np.isnan(flat), np.isposinf(flat), np.isneginf(flat)
             wild = int(of_each[0].sum()), int(of_each[1].sum()), int(of_each[2].sum())
             flat = np.where(np.isfinite(flat), flat, 0)
-        end = flat.size // _ROW * _ROW
-        weights = _WEIGHTS.astype(flat.dtype)
-        rows = flat[:end].reshape(-1, _ROW) @ weights
+        end = flat.size // ROW * ROW
+        weights = WEIGHTS.astype(flat.dtype)
+        rows = flat[:end].reshape(-1, ROW) @ weights
         rows = np.append(rows, flat[end:] @ weights[: flat.size - end])
-        places = 1.0 + _GOLDEN * np.arange(rows.size)[::-1] % 1.0
-        return Measured(flat.size, _size(flat), float(rows @ places), wild)
+        return Measured(flat.size, _size(flat), added_up(rows), wild)
+
+
+def added_up(rows: NDArray[Any]) -> float:
+    """The projection of an array from those of its rows."""
+    return float(rows @ (1.0 + _GOLDEN * np.arange(rows.size)[::-1] % 1.0))
 
 
 def _size(flat: NDArray[Any]) -> float:

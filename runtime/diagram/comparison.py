@@ -110,7 +110,7 @@ class Comparison(Record):
     structure: Fingerprint = ""
     """That of the blocks and wires that the losses depend on."""
     values: Fingerprint = ""
-    """That of the numbers in them."""
+    """That of the numbers in them; empty where the comparison holds for any."""
 
     def to_record(self) -> dict[str, Any]:
         """The JSON form, without fields that have their default values."""

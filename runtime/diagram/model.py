@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.diagram.comparison import Comparison
     from gradwire.runtime.diagram.lesson import Lesson
+    from gradwire.runtime.diagram.measurements import Measurements
     from gradwire.runtime.diagram.training import Training
 
 
@@ -239,6 +240,8 @@ class Diagram(Shown):
     comparison: Comparison | None = None
     folder: Path | None = field(default=None, compare=False, repr=False)
     """Where its file is, for data files beside it; not a part of the file."""
+    measured: Measurements | None = field(default=None, compare=False, repr=False)
+    """What the program that it comes from measured; not a part of the file."""
 
     @property
     def main(self) -> Page:

@@ -100,6 +100,11 @@ class ObservedFlow:
         """The run of one loss or of the sum of all; None if there was none."""
         return self.runs.get(self._key(loss))
 
+    @property
+    def has_each(self) -> bool:
+        """Whether each loss has been run on its own."""
+        return all(map(self.run, self.losses))
+
     # ---- wires --------------------------------------------------------------------------------
 
     def state(self, wire: str, loss: str | None = None) -> State:
@@ -180,6 +185,11 @@ class ObservedFlow:
         """The gradient of a variable; None if no path connects or the loss was not run."""
         run = self.run(loss)
         return None if run is None else run.gradients.get(name)
+
+    def value(self, name: InstancePath) -> Array | None:
+        """The numbers of a variable; None if nothing was run."""
+        run = self.run()
+        return None if run is None else run.values.get(name.port("out"))
 
     def arriving(self, port: str, loss: str | None = None) -> Array | None:
         """The adjoint of a port; None if nothing arrives or the loss was not run."""

@@ -14,6 +14,7 @@ from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.lessons.setting import MAX_SEED
+from gradwire.runtime.publish.contents import included
 from gradwire.runtime.publish.exercises import read_names
 from gradwire.runtime.publish.living.lesson import Exercise
 from gradwire.runtime.publish.living.publishing import published
@@ -73,5 +74,7 @@ def publish(
     with system_errors(output, "write"):
         replace_file(output, page.html.encode())
     typer.echo(visible(str(output)))
+    if told := included(session.diagram):
+        typer.echo(visible(told), err=True)
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))

@@ -164,6 +164,11 @@ class Session(Shown):
         return by_path(found, program.flat)
 
     @property
+    def has_own_numbers(self) -> bool:
+        """Whether values were set or trained that the diagram doesn't have."""
+        return bool(self._store.assigned)
+
+    @property
     def step_number(self) -> int:
         """Number of training steps so far; Random and Dataset blocks give new numbers for each."""
         return self._store.step_number

@@ -44,7 +44,7 @@ class _Twins:
     """Modules that are stopped, and others of their form and with values like theirs."""
 
     def __init__(self, observed: ObservedFlow, stopped: Collection[InstancePath]) -> None:
-        self._run = observed.run()
+        self._observed = observed
         self._stopped = stopped
         self._within: dict[InstancePath, dict[InstancePath, InstancePath]] = {}
         variables = observed.program.sources("variable") if stopped else ()
@@ -69,11 +69,14 @@ class _Twins:
     def _follows(self, own: Mapping[InstancePath, InstancePath], module: InstancePath) -> bool:
         """Whether the variables of a module are like those of another one, which is trained."""
         other = self._within[module]
-        if own.keys() != other.keys() or own == other or self._run is None:
+        if own.keys() != other.keys() or own == other:
             return False
         if not any(n in self._trained and n not in self._stopped for n in other.values()):
             return False
-        values = self._run.values
+        run = self._observed.run()
+        if run is None:
+            return False
+        values = run.values
         pairs = [(values.get(own[k].port("out")), values.get(other[k].port("out"))) for k in own]
         products, count = np.zeros(3), 0
         for a, b in pairs:

@@ -18,7 +18,6 @@ from gradwire.runtime.flow.words import value_sentences
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine import Run
-    from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
     from gradwire.runtime.flow.structure.neighbours import Neighbours
 
@@ -46,35 +45,37 @@ def symmetric(observed: ObservedFlow) -> Iterator[Finding]:
 
     Units of the last layer are left out: that they are alike may be what the loss asks for.
     """
-    run = observed.run()
-    if run is not None:
-        layers = _Layers(observed.program, run)
-        for name in observed.program.trainable:
-            if found := layers.finding(InstancePath(name)):
-                yield found
+    layers = _Layers(observed)
+    for name in observed.program.trainable:
+        if found := layers.finding(InstancePath(name)):
+            yield found
 
 
 class _Layers:
-    def __init__(self, program: Program, run: Run) -> None:
-        self._program = program
-        self._near: Neighbours = neighbours_of(program)
-        self._run = run
+    def __init__(self, observed: ObservedFlow) -> None:
+        self._observed = observed
+        self._program = observed.program
+        self._near: Neighbours = neighbours_of(observed.program)
 
     def finding(self, name: InstancePath) -> Finding | None:
         """What is wrong with the units of the layer that a variable is the weight of."""
-        value, gradient = self._run.values.get(name.port("out")), self._run.gradients.get(name)
-        if value is None or gradient is None or value.ndim < 2 or gradient.shape != value.shape:
-            return None
-        uses = self._uses(name)
-        if not uses or len({axis for _, axis in uses}) > 1:
+        value = self._observed.value(name)
+        uses = [] if value is None or value.ndim < 2 else self._uses(name)
+        if value is None or not uses or len({axis for _, axis in uses}) > 1:
             return None
         (layer, axis), *_ = uses
         split = partial(_units, axis=axis % value.ndim)
-        alike = _alike(np.hstack([split(value), self._bias(layer, len(split(value)))]))
+        if not _alike(split(value)):
+            return None
+        run = self._observed.run()
+        gradient = None if run is None else run.gradients.get(name)
+        if run is None or gradient is None or gradient.shape != value.shape:
+            return None
+        alike = _alike(np.hstack([split(value), self._bias(run, layer, len(split(value)))]))
         groups = [same for group in alike for same in _same(split(gradient), group)]
         if not groups or not self._is_mixed(layer) or self._is_shaken(layer):
             return None
-        if not all(_stay(split(later), groups) for later in self._trained(name)):
+        if not all(_stay(split(later), groups) for later in self._trained(run, name)):
             return None
         count, total = sum(map(len, groups)), value.shape[axis]
         who = f"All {total}" if len(groups) == 1 and count == total else f"{count} of {total}"
@@ -107,10 +108,10 @@ class _Layers:
         perm: Sequence[int] | None = getattr(self._program.block(block), "perm", None)
         return not perm or tuple(axis % 2 for axis in perm) == (1, 0)
 
-    def _bias(self, layer: InstancePath, units: int) -> Array:
+    def _bias(self, run: Run, layer: InstancePath, units: int) -> Array:
         """The bias of each unit, as a column; nothing where the layer has none."""
         source = self._near.sources(layer).get("bias")
-        value = None if source is None else self._run.values.get(source)
+        value = None if source is None else run.values.get(source)
         return np.zeros((units, 0)) if value is None else value.reshape(units, -1)
 
     def _is_mixed(self, layer: InstancePath) -> bool:
@@ -149,9 +150,9 @@ class _Layers:
             block = next(iter(self._near.sources(block).values())).block
         return block in self._program.trainable
 
-    def _trained(self, name: InstancePath) -> Iterator[Array]:
+    def _trained(self, run: Run, name: InstancePath) -> Iterator[Array]:
         """The values of a variable after steps of training."""
-        reruns = Reruns(self._program, self._run)
+        reruns = Reruns(self._program, run)
         values: dict[str, Array] = {}
         for _ in range(_STEPS):
             values = reruns.stepped(values)

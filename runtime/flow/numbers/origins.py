@@ -88,9 +88,20 @@ class Origin:
 class Values:
     """The values of one run, searched for the first that are not finite."""
 
-    def __init__(self, program: Program, values: Mapping[str, Array]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        values: Mapping[str, Array],
+        not_finite: tuple[frozenset[PortPath], frozenset[PortPath]] | None = None,
+    ) -> None:
         self._program = program
         self._values = values
+        self._given = not_finite
+        """The ports whose values are not finite, and have NaN, where that is known already."""
+
+    def are_quiet(self, losses: Iterable[PortPath]) -> bool:
+        """Whether no block makes NaN or infinities of what is none, and all losses are finite."""
+        return all(map(self.is_fine, losses)) and next(self._makers(), None) is None
 
     def origins(self, losses: Iterable[PortPath]) -> list[Origin]:
         """What spoils the losses first, then what is not finite and spoils none of them."""
@@ -183,7 +194,7 @@ class Values:
 
     @cached_property
     def _not_finite(self) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
-        return ports_not_finite(self._program, self._values)
+        return self._given or ports_not_finite(self._program, self._values)
 
     @property
     def _wild(self) -> frozenset[PortPath]:

@@ -36,7 +36,9 @@ def is_current(program: Program, comparison: Comparison) -> bool:
 
 
 def has_its_numbers(program: Program, comparison: Comparison) -> bool:
-    """Whether the numbers of the diagram are those that were compared."""
+    """Whether the numbers of the diagram are those that were compared, if any were."""
+    if not (comparison.numbers or comparison.values):
+        return True
     found = program.of_numbers(
         ("values", comparison.losses),
         lambda: fingerprints(program.flat, map(PortPath, comparison.losses)).values,

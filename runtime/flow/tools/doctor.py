@@ -36,6 +36,7 @@ from gradwire.runtime.flow.checks.skipped import skipped
 from gradwire.runtime.flow.checks.steps import Step, step_of
 from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow.measured import compared, measured_flow
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.structure.constants import held_constant, passing_on
@@ -117,7 +118,11 @@ def diagnose(
     """
     session = on_numpy(session)
     stated = contracts_of(session.diagram) if contracts is None else list(contracts)
-    observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
+    flow = analyse(session.program, losses)
+    observed = None if feeds else measured_flow(session, flow, thresholds)
+    if observed is None:
+        session = compared(session)
+        observed = observe(session, losses, feeds=feeds, thresholds=thresholds)
     if not observed.losses:
         raise RunError("There is nothing to diagnose.", next_step=sentences.NO_LOSS)
     updated = owned(observed.program, stated, session.updated, session.diagram.training)
@@ -279,8 +284,7 @@ def _integers(observed: ObservedFlow) -> list[Finding]:
 def _errors(observed: ObservedFlow) -> list[Finding]:
     """Wires in a state that is an error: one finding for each origin, none for its victims."""
     found: dict[str, Finding] = {}
-    apart = all(map(observed.run, observed.losses))
-    for loss in observed.losses if apart else (None,):
+    for loss in observed.losses if observed.has_each else (None,):
         for wire, state in observed.states(loss).items():
             complaint = state.row.complaint
             whole = wire in observed.program.wire_trees  # its leaves are wires as well

@@ -17,6 +17,7 @@ from gradwire.blocks.errors import GradwireError, Location
 from gradwire.blocks.library.pages import PageInput, PageOutput
 from gradwire.blocks.names import snake_case
 from gradwire.blocks.registry import registry
+from gradwire.blocks.values import Tensor
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.diagram.paths import InstancePath
@@ -156,9 +157,11 @@ class Stage(Shaping):
         """A parameter of the model: ``name`` is its name there, ``module`` where it belongs.
 
         ``own`` is its name in the module; by default what follows the module's name in ``name``.
+        The block has the very array of a Tensor.
         """
-        array = np.asarray(array)
-        given = {"value": array, "dtype": array.dtype.name, "trainable": trainable}
+        value = array if isinstance(array, Tensor) else Tensor(array)
+        array = value.array
+        given = {"value": value, "dtype": value.dtype, "trainable": trainable}
         own = own or own_name(name, module)
         return self._variable(name, array.shape, array.dtype.name, array, module, own, given)
 
@@ -169,15 +172,16 @@ class Stage(Shaping):
         initialiser: str,
         module: Sequence[str] = (),
         own: str = "",
+        dtype: str = "float32",
         **more: Any,
     ) -> Staged:
-        """A parameter whose float32 numbers an initialiser draws; its numbers are not known.
+        """A parameter whose numbers an initialiser draws; they are not known.
 
         ``more`` are other parameters of the Variable block; see ``variable``.
         """
-        given = {"shape": tuple(shape), "initialiser": initialiser, **more}
+        given = {"shape": tuple(shape), "initialiser": initialiser, "dtype": dtype, **more}
         own = own or own_name(name, module)
-        return self._variable(name, tuple(shape), "float32", None, module, own, given)
+        return self._variable(name, tuple(shape), dtype, None, module, own, given)
 
     def block(self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any) -> Staged:
         """The only output of a new block; None leaves an input open.

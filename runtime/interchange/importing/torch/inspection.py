@@ -58,8 +58,11 @@ def lies_like(a: Any, b: Any) -> bool:
 
 def memory_of(tensor: Any) -> int:
     """Where the numbers of a tensor begin in memory; 0 for one that has none."""
-    has_some = tensor.layout == torch.strided and tensor.numel()
-    return tensor.untyped_storage().data_ptr() if has_some else 0
+    if tensor.layout != torch.strided or not tensor.numel():
+        return 0
+    storage = tensor.untyped_storage()
+    place: int = storage._cdata if tensor.is_meta else storage.data_ptr()
+    return place
 
 
 def written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:

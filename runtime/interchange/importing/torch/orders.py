@@ -27,7 +27,7 @@ def order_of_run(
         for place, argument in enumerate(operator._schema.arguments)
     }
     x, dim = given["self"], -1 if given.get("dim") is None else given["dim"]
-    if not x.ndim:
+    if not x.ndim or x.is_meta:
         return None
     is_falling = given.get("largest") is not False if name == "topk" else given.get("descending")
     places = result if name == "argsort" else result[1]

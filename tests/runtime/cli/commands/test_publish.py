@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 
 import pytest
 
+import gradwire as gw
 from gradwire.runtime.diagram import load
 from gradwire.runtime.publish.living.publishing import publish
 from tests.examples.gallery import path
@@ -27,6 +29,16 @@ def test_what_a_browser_cannot_compute_is_a_picture_with_the_reason(gradwire, tm
     assert done.code == 0 and "warning: The page is a picture" in done.err
     html = out.read_text(encoding="utf-8")
     assert "computes in float16" in html and "<svg" in html and "<script" not in html
+
+
+def test_what_a_page_of_a_captured_program_includes_is_said(gradwire, tmp_path):
+    file, out = tmp_path / "model.gradwire.json", tmp_path / "model.html"
+    made = gw.build(gw.loss(gw.sum(gw.input("x", [1.0]) * gw.variable("w", [2.0]))))
+    written = {"written": "model.py:3: y = w * x"}
+    blocks = {name: block.model_copy(update=written) for name, block in made.main.blocks.items()}
+    gw.save(replace(made, pages={"main": replace(made.main, blocks=blocks)}), file)
+    done = gradwire("publish", file, "-o", out)
+    assert done.err == "It includes the numbers of x, and 1 line of source.\n"
 
 
 def test_a_diagram_with_errors_is_a_picture_and_the_exit_code_says_so(gradwire, tmp_path):

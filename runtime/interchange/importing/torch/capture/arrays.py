@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from gradwire.runtime.calculus.measuring import ROW, WEIGHTS, Measured, added_up, measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_COPIED = 1 << 20
+"""Elements that may be copied to be measured."""
+_PLAIN = 1e-12, 1e12
+"""Between these largest magnitudes, float32 can add up squares."""
+_WEIGHTS = {dtype: torch.tensor(WEIGHTS, dtype=dtype) for dtype in (torch.float32, torch.float64)}
 _WIDER = {"bfloat16": "float32", "complex64": "float32", "complex128": "float64"}
 
 
@@ -37,13 +44,18 @@ def is_plain(tensor: Any) -> bool:
 
 def encoded(tensor: Any) -> NDArray[Any]:
     """The numbers of any tensor as a plain real array: complex ones as pairs along a last axis."""
+    return np.array(shown(tensor))
+
+
+def shown(tensor: Any) -> NDArray[Any]:
+    """The same where the tensor has them, if it can be: what is written to it shows."""
     plain = dense(tensor.detach())
     plain = plain.dequantize() if plain.is_quantized else plain
     if plain.is_complex():
         plain = torch.view_as_real(plain.resolve_conj())
     if str(plain.dtype).startswith("torch.float8"):
         plain = plain.float()
-    return numbers_of(plain)
+    return _shown(plain)
 
 
 def is_transformed() -> bool:
@@ -65,9 +77,45 @@ def dense(tensor: Any) -> Any:
 
 def numbers_of(tensor: Any) -> NDArray[Any]:
     """A copy of a tensor's numbers."""
+    return np.array(_shown(tensor))
+
+
+def _shown(tensor: Any) -> NDArray[Any]:
+    if tensor.is_meta:
+        why = "it has no numbers; capture(structure=True) needs none"
+        raise UnsupportedError("a tensor on the meta device", why, written=user_place().written)
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     if plain.dtype == torch.bfloat16:
         plain = plain.float()
     if plain.is_complex() or plain.is_sparse or plain.is_quantized:
         raise UnsupportedError("a tensor", f"of {plain.dtype} and layout {plain.layout}")
-    return np.array(plain.numpy())
+    array: NDArray[Any] = plain.numpy()
+    return array
+
+
+def in_short(tensor: Any) -> Measured:
+    """What ``measured`` says of a tensor's numbers; large ones are measured where they are."""
+    plain = tensor.detach()
+    is_simple = plain.layout == torch.strided and plain.dtype in _WEIGHTS and not plain.is_neg()
+    if not is_simple or plain.device.type != "cpu" or plain.numel() < ROW:
+        return measured(shown(plain))
+    low, high = torch.aminmax(plain)
+    peak = float(torch.maximum(high, -low))
+    if not peak:
+        return Measured(plain.numel(), 0.0, 0.0, (0, 0, 0))
+    if not _PLAIN[0] < peak < _PLAIN[1]:
+        return measured(shown(plain))
+    if plain.numel() > _COPIED and not plain.is_contiguous():
+        return Measured(plain.numel(), _size(plain), math.nan, (0, 0, 0))
+    flat, weights = plain.reshape(-1), _WEIGHTS[plain.dtype]
+    end = flat.numel() // ROW * ROW
+    whole, rest = flat[:end].view(-1, ROW), flat[end:]
+    rows = np.append((whole @ weights).numpy(), float(rest @ weights[: rest.numel()]))
+    return Measured(flat.numel(), _size(whole, rest), added_up(rows), (0, 0, 0))
+
+
+def _size(*parts: Any) -> float:
+    """The root mean square of tensors together, added up by rows so that rounding stays small."""
+    norms = [torch.linalg.vector_norm(part, dim=-1).double() for part in parts if part.numel()]
+    squares = sum(float(norm.square().sum()) for norm in norms)
+    return math.sqrt(squares / sum(part.numel() for part in parts))

@@ -10,16 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradwire.blocks.values import Tensor as Numbers
 from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import Imported, Remark, UnsupportedError
+from gradwire.runtime.interchange.importing.leaving_out import (
+    EVERYTHING,
+    Keeps,
+    without_lines,
+    without_source,
+)
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded, numbers_of
+from gradwire.runtime.interchange.importing.torch.capture.arrays import (
+    encoded,
+    in_short,
+    numbers_of,
+    shown,
+)
 from gradwire.runtime.interchange.importing.torch.capture.checking import (
     Program,
     Theirs,
     checked,
     gradients_of,
+    measured_by,
     unchecked,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
@@ -38,9 +51,9 @@ from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedN
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
 from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
-from gradwire.runtime.interchange.importing.torch.leaves import is_counter
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
+from gradwire.runtime.interchange.importing.torch.passing import back, may_go
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE
 from gradwire.runtime.interchange.importing.torch.steps.owners import missteps, of_others
 from gradwire.runtime.interchange.importing.torch.steps.telling import (
@@ -58,6 +71,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Port
 
+LARGE = 1 << 22
+"""Parameters from which on a program is measured in its own run, before it is compared."""
+
 
 def capture_torch(
     program: Callable[..., Any],
@@ -65,8 +81,9 @@ def capture_torch(
     kwargs: Mapping[str, Any],
     options: ImportOptions = DEFAULTS,
     *,
-    check: bool = True,
+    check: bool | None = None,
     optimizer: Any = None,
+    keeps: Keeps = EVERYTHING,
 ) -> Imported:
     """The diagram of what a program computes from these arguments; see ``capture``.
 
@@ -74,19 +91,27 @@ def capture_torch(
     autograd loses track of a value, a StopGradient says what did it and where.
     """
     title = getattr(program, "__name__", type(program).__name__)
-    return _Capture(Stage(title), options, check).of(program, args, kwargs, optimizer)
+    check = False if keeps.structure else check
+    made = _Capture(Stage(title), options, check, keeps).of(program, args, kwargs, optimizer)
+    return keeps.left_of(made)
 
 
 class _Capture:
-    def __init__(self, stage: Stage, options: ImportOptions, check: bool) -> None:
+    def __init__(
+        self, stage: Stage, options: ImportOptions, check: bool | None, keeps: Keeps
+    ) -> None:
         self._stage = stage
         self._options = options
         self._check = check
+        self._keeps = keeps
         self._recording = Recording(stage)
+        self._recording.feeds_data = keeps.structure or not keeps.data
         self._modules: dict[int, str] = {}
         self._parameters: dict[str, Any] = {}
         self._owners: dict[int, tuple[Any, str]] = {}
         """The module of each parameter, by its identity, and its name there."""
+        self._runs = False
+        """Whether the program has begun."""
 
     def of(
         self,
@@ -108,11 +133,15 @@ class _Capture:
                 for path, x in leaves(name, value):
                     if isinstance(x, torch.Tensor):
                         self._input(path, x)
+            self._runs = True
+            if self._check is None:
+                elements = sum(p.numel() for p in self._parameters.values())
+                self._recording.measures = elements > LARGE
             result = self._run(program, args, kwargs)
             recording = self._recording
-            results = ((b, t) for (b, _), t in recording.results(differentiated=False))
-            unused = unused_averages(results, self._stage.so_far, recording.holders)
-            recording.missteps += unused
+            dropped = recording.results(differentiated=False)
+            averages = ((b, t) for (b, _), t in dropped if not t.requires_grad)
+            recording.missteps += unused_averages(averages, self._stage.so_far, recording.holders)
             self._parameters |= recording.loose
             self._recording.tell_loops()
             if told := told_frozen(self._parameters):
@@ -121,7 +150,8 @@ class _Capture:
             outputs = self._outputs(result)
             trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
             returned: list[Theirs] | RuntimeError = self._recording.failed or []
-            if not returned and (self._check or self._recording.regions.all):
+            is_differentiated = self._check is not False or self._recording.regions.all
+            if not returned and is_differentiated and not self._keeps.structure:
                 try:
                     returned = self._returned(outputs, dict(leaves("", result)), trained)
                 except RuntimeError as error:
@@ -133,20 +163,30 @@ class _Capture:
             outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
             self._freeze_unread(trained)
             imported = self._with_its_numbers(self._concluded(outputs))
+            imported = imported if self._keeps.source else without_source(imported)
             if optimizer is not None:
                 training = recipe(optimizer, self._parameters, imported.parameters)
                 imported = replace(imported, diagram=replace(imported.diagram, training=training))
                 if text := of_others(optimizer, self._parameters):
                     remark = Remark("note", text)
                     imported = replace(imported, remarks=(*imported.remarks, remark))
-            found = list(self._missteps(imported))
-            imported = with_remarks(imported, found, self._hints(result))
-            if not self._check:
+            found, hints = list(self._missteps(imported)), list(self._hints(result))
+            if not self._keeps.source:
+                lines = recording.lines
+                found, hints = [list(without_lines(x, lines)) for x in (found, hints)]
+            imported = with_remarks(imported, found, hints)
+            if self._check is False:
                 return imported
+            told = partial(with_missteps, missteps=found)
             if isinstance(returned, RuntimeError):
-                return with_missteps(unchecked(imported, returned), found)
+                return told(unchecked(imported, returned))
             theirs = self._program(self._stepped(trained) or returned)
-            return with_missteps(checked(imported, theirs), found)
+            # What is lost shows in numbers alone.
+            is_lost = any(kind == "lost" for kind, *_ in self._stage.remarks)
+            is_single = [x.loss in imported.outputs for x in theirs.losses] == [True]
+            if recording.measures and is_single and not is_lost:
+                return measured_by(imported, theirs.settled(), recording.sums, told)
+            return told(checked(imported, theirs))
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""
@@ -226,6 +266,8 @@ class _Capture:
         loss = results.get(name, results.get("")) if name else None
         if self._recording.losses or not isinstance(loss, torch.Tensor):
             return []
+        if self._recording.measures and may_go(loss, trained.values()):
+            return [self._measured(name, loss, trained)]
         with self._recording.regions.listening():
             found = gradients_of(loss, list(trained.values()))
         made = self._recording.regions.accumulated(0)
@@ -235,13 +277,21 @@ class _Capture:
         ]
 
         def arriving() -> Mapping[str, Measured | None]:
-            with self._recording.arriving() as (_, inner):
+            with self._recording.arriving(loss) as (_, inner):
                 gradients_of(loss, list(trained.values()))
             return self._by_port(inner)
 
         return [
             Theirs(name, numbers_of(loss), dict(zip(trained, gradients, strict=True)), arriving)
         ]
+
+    def _measured(self, name: str, loss: Any, trained: Mapping[str, Any]) -> Theirs:
+        """What PyTorch computes of a loss, in short; its graph is gone afterwards."""
+        recording = self._recording
+        with recording.regions.listening(), recording.arriving(loss) as (leaves, inner):
+            back(loss, list(trained.values()))
+        gradients = {n: leaves.get(id(p)) for n, p in trained.items()}
+        return Theirs(name, numbers_of(loss), gradients, partial(self._by_port, inner))
 
     def _program(self, losses: Sequence[Theirs]) -> Program:
         recording = self._recording
@@ -268,11 +318,16 @@ class _Capture:
 
     def _values(self) -> dict[str, Measured | None]:
         """Intermediate results that have not been written to, by their ports."""
+        measures = self._recording.measures
+        known: dict[str, Measured | None] = {
+            self._stage.port(*port): x for port, x in self._recording.values.items()
+        }
         results = self._recording.results(differentiated=False)
-        return {
-            self._stage.port(*port): measured(numbers_of(tensor))
+        return known | {
+            self._stage.port(*port): in_short(tensor) if measures else measured(shown(tensor))
             for port, tensor in results
             if tensor.layout == torch.strided and not tensor.is_complex()
+            if not measures or (tensor.is_leaf and not tensor.requires_grad)
         }
 
     def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
@@ -339,7 +394,7 @@ class _Capture:
             with self._recording.here() if is_aside else nullcontext():
                 self._parameter(prefix + inner, parameter)
         for inner, buffer in module.named_buffers():
-            if not is_counter(numbers_of(buffer)):
+            if not _is_counter(buffer):
                 self._variable(prefix + inner, buffer, trained=False)
 
     def _parameter(self, name: str, tensor: Any) -> None:
@@ -350,10 +405,19 @@ class _Capture:
         hooks_before(self._recording, entry, tensor)
 
     def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
-        *module, own = name.split(".")
         self._recording.kept.tensor(tensor)
-        array = encoded(tensor)
-        value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
+        *module, own = name.split(".")
+        own = STATISTICS.get(own, own)
+        if tensor.is_meta and self._keeps.structure:
+            value = self._recording.without_numbers(name, tensor, module, own)
+            return self._bound(tensor, value, trained)
+        # One copy is both what is given back and what the diagram has.
+        before = None if self._runs else self._recording.kept.before(tensor)
+        numbers = Numbers.adopt(encoded(tensor) if before is None else shown(before))
+        value = self._stage.variable(name, numbers, trained, module, own)
+        return self._bound(tensor, value, trained)
+
+    def _bound(self, tensor: Any, value: Staged, trained: bool) -> Tensor:
         self._recording.variables[id(tensor)] = value
         entry = Tensor(value, live=trained)
         self._recording.bind(tensor, entry)
@@ -366,7 +430,13 @@ class _Capture:
             self._parameter(name, tensor)
             return
         self._recording.kept.tensor(tensor)
-        self._recording.bind(tensor, Tensor(self._stage.input(name, encoded(tensor))))
+        self._recording.bind(tensor, Tensor(self._recording.data(name, tensor)))
+
+
+def _is_counter(buffer: Any) -> bool:
+    """Whether a buffer is a single whole number, such as the batches that were tracked."""
+    is_real = buffer.is_floating_point() or buffer.is_complex()
+    return not (buffer.ndim or is_real or buffer.dtype == torch.bool)
 
 
 def _losses() -> Iterator[str]:

@@ -6,7 +6,8 @@ Where they differ, the gradients of intermediate results show from where on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,10 +17,13 @@ from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
+from gradwire.runtime.diagram.measurements import Measurements
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.structure.singles import single
+from gradwire.runtime.flow.words.states import PASSING
 from gradwire.runtime.interchange.importing.comparing import (
     LEAST,
     apart,
@@ -28,12 +32,14 @@ from gradwire.runtime.interchange.importing.comparing import (
     with_comparison,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
+from gradwire.runtime.interchange.importing.torch.passing import recomputes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange.importing.torch.passing import Sum
 
 VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
@@ -67,7 +73,7 @@ class Theirs(NamedTuple):
     loss: str
     """Its name in the import."""
     value: NDArray[Any]
-    gradients: Mapping[str, NDArray[Any] | None]
+    gradients: Mapping[str, NDArray[Any] | Measured | None]
     """The gradients of what is trained, by the model's names."""
     arriving: Callable[[], Places]
     """The gradients of intermediate results, by port."""
@@ -85,6 +91,51 @@ class Program(NamedTuple):
     values: Callable[[], Places]
     """Intermediate results, by port."""
 
+    def settled(self) -> Program:
+        """The same, without what the run has left."""
+        losses = [x._replace(arriving=partial(dict, x.arriving())) for x in self.losses]
+        return self._replace(losses=losses, values=partial(dict, self.values()))
+
+
+def measured_by(
+    imported: Imported,
+    theirs: Program,
+    sums: Sequence[Sum],
+    told_besides: Callable[[Imported], Imported],
+) -> Imported:
+    """The import of a program with one loss, with what it measured in its own run in place of a
+    comparison of numbers, which takes a run of the diagram; ``told_besides`` completes one.
+
+    Where they don't agree on which gradients are None, they are compared at once.
+    """
+    loss = theirs.losses[0]
+    port = PortPath(imported.outputs[loss.loss])
+    program = Session(imported.diagram).program
+    flow = analyse(program, [port])
+    paths = {imported.parameters.get(name, ""): g for name, g in loss.gradients.items()}
+    agree = all(
+        (path in program.trainable and flow.variable(path).state in PASSING) == (g is not None)
+        for path, g in paths.items()
+    )
+    if not agree:
+        return told_besides(checked(imported, theirs))
+    absent = sum(gradient is None for gradient in loss.gradients.values())
+    told = Comparison(losses=(port,), gradients=len(paths), absent=absent, numbers=False)
+    found = told_besides(with_comparison(imported, told, is_light=True))
+    measurements = Measurements(
+        of=found.diagram.pages,
+        loss=program.flat.source(port),
+        gradients={
+            path: g if g is None or isinstance(g, Measured) else measured(g)
+            for path, g in paths.items()
+        },
+        arriving=[x for x in loss.arriving().values() if x is not None],
+        sums=[(one.total, max(one.terms)) for one in sums if one.terms],
+        values={place: x for place, x in theirs.values().items() if place and x is not None},
+        compare=lambda: told_besides(checked(imported, theirs)).diagram.comparison,
+    )
+    return replace(found, diagram=replace(found.diagram, measured=measurements))
+
 
 def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
     """The gradients of a loss, whose graph stays; the parameters' own stay as they are.
@@ -99,7 +150,7 @@ def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
         found = torch.autograd.grad(loss.sum(), trained, retain_graph=True, allow_unused=True)
     except RuntimeError:  # reentrant checkpoints allow only backward()
         return _by_backward(loss, trained)
-    if any(g is None for g in found) and _recomputes(loss.grad_fn):
+    if any(g is None for g in found) and recomputes(loss.grad_fn):
         return _by_backward(loss, trained)  # grad() skips what only checkpoints use
     return list(found)
 
@@ -347,20 +398,6 @@ class _Comparing:
             f"{path} ({line})" if (line := written.partition(": ")[0]) else str(path)
             for path, written in places
         )
-
-
-def _recomputes(node: Any) -> bool:
-    """Whether a graph has a reentrant checkpoint."""
-    pending, seen = [node], set()
-    while pending:
-        node = pending.pop()
-        if node is None or node in seen:
-            continue
-        if node.name() == "CheckpointFunctionBackward":
-            return True
-        seen.add(node)
-        pending += [before for before, _ in node.next_functions]
-    return False
 
 
 def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:

@@ -35,6 +35,8 @@ _MODES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
         partial(torch.set_autocast_enabled, "cpu"),
     ),
 )
+_BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""Dtypes whose numbers are equal where the bits are, by size."""
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
@@ -47,6 +49,8 @@ class Keeping:
         self._undo = ExitStack()
         self._known: dict[int, Any] = {}
         """By identity, and held on to."""
+        self._numbers: dict[int, Any] = {}
+        """Copies of tensors that were kept, by identity."""
         self.updated: set[int] = set()
         """The identities of what optimisers own."""
 
@@ -81,7 +85,13 @@ class Keeping:
                 for name in _HOOKS:
                     hooks = dict(getattr(tensor, name, None) or {})
                     self._undo.callback(_give_back_hooks, tensor, name, hooks)
-            self._undo.callback(_give_back_numbers, tensor, place, place.clone())
+            if not tensor.is_meta:
+                numbers = self._numbers[id(tensor)] = place.clone()
+                self._undo.callback(_give_back_numbers, tensor, place, numbers)
+
+    def before(self, tensor: Any) -> Any:
+        """A copy of a tensor as it was kept, which nothing writes to; None if it wasn't."""
+        return self._numbers.get(id(tensor))
 
     def container(self, value: Any, *, tensors: bool) -> None:
         """Keep what is in nested lists, dicts and sets, arrays, and ``tensors`` if they count."""
@@ -225,7 +235,7 @@ def _give_back_numbers(tensor: Any, place: Any, numbers: Any) -> None:
 
 def _same_bits(one: Any, other: Any) -> bool:
     rows = (x.resolve_conj().resolve_neg().contiguous().flatten() for x in (one, other))
-    return bool(torch.equal(*(row.view(torch.uint8) for row in rows)))
+    return bool(torch.equal(*(row.view(_BITS.get(row.itemsize, torch.uint8)) for row in rows)))
 
 
 def _give_back_array(array: Any, numbers: Any) -> None:

@@ -6,6 +6,7 @@ taken apart; this is the only place where both the whole operator and its fate a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -42,6 +43,10 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
     def __exit__(self, *error: Any) -> None:
         TorchDispatchMode.__exit__(self, *error)
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
@@ -49,6 +54,19 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
             with self:  # taken apart by torch itself
                 return func.decompose(*args, **(kwargs or {}))
         return self._recording.record(func, args, kwargs or {})
+
+
+class OperatorsOfCompiled(Operators):
+    """The same where torch.compile is in use, which must not compile this. Torch would load all of
+    it, which takes a second and 70 MB.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
@@ -94,7 +112,8 @@ def watched(
         stack.enter_context(noted(recording))
         stack.enter_context(Functions(recording))
         stack.enter_context(enable_python_dispatcher())
-        stack.enter_context(Operators(recording))
+        watches = OperatorsOfCompiled if "torch._dynamo" in sys.modules else Operators
+        stack.enter_context(watches(recording))
         recording.active = True
         try:
             yield

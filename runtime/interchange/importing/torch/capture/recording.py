@@ -6,8 +6,9 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,9 +29,11 @@ from gradwire.runtime.interchange.importing.torch.calls import Calls
 from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     dtype_name,
     encoded,
+    in_short,
     is_plain,
     numbers_of,
     require_numbers,
+    shown,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
 from gradwire.runtime.interchange.importing.torch.capture.frames import is_dropped, user_place
@@ -62,6 +65,7 @@ from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
+from gradwire.runtime.interchange.importing.torch.passing import passing, recomputes
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
@@ -76,6 +80,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
+    from gradwire.runtime.interchange.importing.torch.passing import Sum
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -88,6 +93,10 @@ when the tensor is first used.
 """
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
+_LARGE = 1 << 16
+"""Elements of a tensor that is large."""
+Reference: TypeAlias = "Callable[[], Any]"
+"""Gives a tensor; None once it is gone."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
 """An output of a block."""
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
@@ -101,7 +110,7 @@ class Backward:
     """What it differentiates, as blocks."""
     value: NDArray[Any]
     """That in this run."""
-    gradients: Mapping[int, NDArray[Any]]
+    gradients: Mapping[int, NDArray[Any] | Measured]
     """What arrived at leaves, by their identity."""
     inner: Mapping[Port, Measured]
     """What arrived at intermediate results."""
@@ -133,11 +142,19 @@ class Recording:
         self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
         self.regions = Regions(self)
+        self.feeds_data = False
+        """Whether tensors from outside are inputs in place of constants."""
+        self.measures = False
+        """Whether numbers are measured while they are there, and no gradient is kept."""
+        self.values: dict[Port, Measured] = {}
+        """Intermediate results, if they are measured."""
+        self.sums: list[Sum] = []
+        """Gradients that were added up, if they are measured."""
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
         self.ledger = Ledger()
-        self.history = History()
+        self.history = History(self._reference)
         self.missteps: list[Misstep] = []
         """What has gone wrong so far, besides what the ledger shows."""
         self.differentiates = False
@@ -149,11 +166,15 @@ class Recording:
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
+        self._fed = 0
+        """Inputs that tensors from outside are."""
         self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
         """How often each line has run each operator, by module and line."""
-        self._tensors: dict[int, tuple[Any, Tensor]] = {}
-        """By identity; the tensors are kept, so that none takes the identity of another."""
-        self._owners: dict[int, dict[int, tuple[Any, Tensor]]] = {}
+        self._tensors: dict[int, tuple[Reference, Tensor]] = {}
+        """By identity; a tensor is kept, so that none takes the identity of another, or forgotten
+        when it goes.
+        """
+        self._owners: dict[int, dict[int, tuple[Reference, Tensor]]] = {}
         """By memory: the tensors there that are no views of each other, and what they are."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
@@ -180,22 +201,28 @@ class Recording:
 
     @contextmanager
     def arriving(
-        self, scale: float = 1.0
-    ) -> Iterator[tuple[Mapping[int, NDArray[Any]], Mapping[Port, Measured]]]:
-        """What gradient arrives meanwhile, divided by the ``scale`` of the loss: at leaves by their
-        identity, and, in short, at intermediate results.
+        self, loss: Any, scale: float = 1.0
+    ) -> Iterator[tuple[Mapping[int, NDArray[Any] | Measured], Mapping[Port, Measured]]]:
+        """What gradient of a loss arrives meanwhile, divided by the ``scale`` of the loss: at
+        leaves by their identity, and, in short, at intermediate results.
         """
+        if self.measures and not recomputes(loss.grad_fn):
+            with passing(loss, self.trained_leaves, self.regions.nodes(), scale) as passed:
+                yield passed.leaves, passed.inner
+            self.sums += passed.sums
+            return
         leaves: dict[int, NDArray[Any]] = {}
         inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
             if gradient is not None:  # as where a custom function gives none
-                numbers = divided(encoded(gradient), scale)
+                is_known = not gradient.is_meta
+                numbers = divided(encoded(gradient), scale) if is_known else np.zeros(())
                 leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
         def note_inner(key: Port, gradient: Any) -> None:
-            if gradient is not None:
-                inner[key] = measured(divided(encoded(gradient), scale))
+            if gradient is not None and not gradient.is_meta:
+                inner[key] = measured(divided(shown(gradient), scale))
 
         handles = [leaf.register_hook(partial(note, id(leaf))) for leaf in self.trained_leaves]
         for port, tensor in self.results():
@@ -209,14 +236,14 @@ class Recording:
     @property
     def trained_leaves(self) -> list[Any]:
         """The leaves that have come up and need a gradient."""
-        return [t for t, _ in self._tensors.values() if t.requires_grad and is_leaf(t)]
+        return [t for t, _ in self._alive() if t.requires_grad and is_leaf(t)]
 
     def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
         one output the first; those that gradient comes to, or all.
         """
         seen = set()
-        for tensor, entry in self._tensors.values():
+        for tensor, entry in self._alive():
             value = entry.value
             is_inner = is_leaf(tensor) is False
             if not is_inner if differentiated else tensor.is_inference() or tensor._version:
@@ -230,8 +257,9 @@ class Recording:
     @property
     def holders(self) -> list[Any]:
         """What the recording itself keeps tensors in."""
-        by_memory = (pair for owners in self._owners.values() for pair in owners.values())
-        return [*self._tensors.values(), *by_memory]
+        known = (reference for reference, _ in self._tensors.values())
+        owners = (reference for of in self._owners.values() for reference, _ in of.values())
+        return [x.args for x in (*known, *owners) if isinstance(x, partial)]
 
     @property
     def path(self) -> tuple[Part, ...]:
@@ -243,6 +271,11 @@ class Recording:
         """Put up what follows at the user's current line, in the module that runs now."""
         with self.stage.at(self.path, user_place().written):
             yield
+
+    @property
+    def lines(self) -> set[str]:
+        """The lines of the program that have run operators."""
+        return {written for _, written in self._lines}
 
     def tell_loops(self) -> None:
         """Say which lines have run often, each time as blocks of their own."""
@@ -283,14 +316,36 @@ class Recording:
         value = self._tensors[id(tensor)][1].value if self.knows(tensor) else None
         return value if isinstance(value, Staged) else None
 
-    def bind(self, tensor: Any, entry: Tensor) -> None:
-        """Let an entry stand for a tensor."""
-        self._tensors[id(tensor)] = (tensor, entry)
+    def bind(self, tensor: Any, entry: Tensor, *, is_result: bool = False) -> None:
+        """Let an entry stand for a tensor; where numbers are measured, large results may go."""
+        may_go = is_result and self.measures and tensor.numel() >= _LARGE
+        reference = self._weak(tensor) if may_go else partial(_itself, tensor)
+        self._tensors[id(tensor)] = (reference, entry)
         if not self.inside_function:
-            self.regions.note(tensor, entry)
+            self.regions.note(tensor, reference, entry)
         if memory := memory_of(tensor):
             owners = self._owners.setdefault(memory, {})
-            owners.setdefault(id(entry.root), (tensor, entry.root))
+            owners.setdefault(id(entry.root), (reference, entry.root))
+
+    def _reference(self, tensor: Any) -> Reference:
+        """What gives a tensor, and keeps it if it is kept anyway."""
+        known = self._tensors.get(id(tensor))
+        return partial(_itself, tensor) if known is None else known[0]
+
+    def _weak(self, tensor: Any) -> Reference:
+        key = id(tensor)
+
+        def forget(gone: Reference) -> None:
+            if key in self._tensors and self._tensors[key][0] is gone:
+                del self._tensors[key]
+                self.read.discard(key)
+
+        return weakref.ref(tensor, forget)
+
+    def _alive(self) -> list[tuple[Any, Tensor]]:
+        """The tensors that are still there, and what they are."""
+        found = [(reference(), entry) for reference, entry in [*self._tensors.values()]]
+        return [(tensor, entry) for tensor, entry in found if tensor is not None]
 
     def forget_updated(self) -> None:
         """What an optimiser of the program owns need not be registered to be updated."""
@@ -314,7 +369,7 @@ class Recording:
 
     def unused(self, results: Iterable[Any]) -> Iterator[Misstep]:
         """Numbers with a gradient that the program has left out of everything but its results."""
-        tensors = (tensor for tensor, _ in self._tensors.values())
+        tensors = (tensor for tensor, _ in self._alive())
         return unused(tensors, self.read, results, self.history)
 
     def made_of(self, leaf: Any, data: Any, name: str) -> None:
@@ -355,13 +410,18 @@ class Recording:
             self.loose[name] = tensor
             with self.stage.at((), user_place().written if id(tensor) in self.aside else ""):
                 own = name.replace(".", "_")
-                value = self.stage.variable(name, numbers_of(tensor), own=own)
+                if tensor.is_meta and self.feeds_data:
+                    value = self.without_numbers(name, tensor, own=own)
+                else:
+                    value = self.stage.variable(name, numbers_of(tensor), own=own)
             self.variables[id(tensor)] = value
             return Tensor(value, live=True)
-        known, entry = self._memory.get(tensor.data_ptr(), (None, None))
+        known, entry = self._memory.get(memory_of(tensor), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry
-        numbers = encoded(tensor)
+        if tensor.is_meta and tensor.grad_fn is None:
+            return Tensor(self.data(self._data_name(), tensor))
+        numbers = np.empty(0) if tensor.is_meta else encoded(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
                 return Tensor(self._put_up(entry, cut))
@@ -377,7 +437,28 @@ class Recording:
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
             return Tensor(self._come_back(numbers, *self.left.pop()))
+        if self.feeds_data and numbers.ndim:
+            return Tensor(self.data(self._data_name(), tensor))
         return Tensor(self.stage.constant(numbers))
+
+    def _data_name(self) -> str:
+        self._fed += 1
+        return f"data{self._fed}"
+
+    def data(self, name: str, tensor: Any) -> Staged:
+        """An input with a tensor's numbers, as far as it has any."""
+        if not (tensor.is_meta and self.feeds_data):
+            return self.stage.input(name, encoded(tensor))
+        return self.stage.input(name, shape=tuple(tensor.shape), dtype=dtype_name(tensor.dtype))
+
+    def without_numbers(
+        self, name: str, tensor: Any, module: Sequence[str] = (), own: str = ""
+    ) -> Staged:
+        """A variable like a tensor that has no numbers."""
+        dtype = dtype_name(tensor.dtype)
+        how = "glorot_uniform" if dtype.startswith("float") else "zeros"
+        shape, trained = tuple(tensor.shape), bool(tensor.requires_grad)
+        return self.stage.drawn(name, shape, how, module, own, dtype, trainable=trained)
 
     def _come_back(
         self, numbers: NDArray[Any], left: NDArray[Any], entry: Tensor, cut: Cut
@@ -505,14 +586,19 @@ class Recording:
                 if in_place and not self._is_apart(args[0]):
                     self._follow(args[0], made[0], before)
         for tensor, entry in zip(results, made, strict=True):
-            self.bind(tensor, entry)
+            self.bind(tensor, entry, is_result=True)
+            value = entry.value
+            if self.measures and isinstance(value, Staged) and value.source is not None:
+                # A view is finite where what it shows is.
+                if value.is_float and is_plain(tensor) and not tensor._is_view():
+                    self.values.setdefault((value.source, value.port), in_short(tensor))
         return failure
 
     def _rewritten(self, tensors: Sequence[Any], written: Sequence[Any]) -> bool:
         """Whether an operator has written what depends on nothing, as on gradients that a backward
         pass has left: these are new numbers.
         """
-        values = map(self.value_of, tensors)
+        values = [None if x.is_meta else self.value_of(x) for x in tensors]
         if not all(x is not None and x.array is not None for x in values):
             return False
         for tensor in written:
@@ -528,9 +614,11 @@ class Recording:
 
     def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
         """The tensors that share memory with one and are no views of each other."""
-        found = self._owners.get(memory_of(tensor), {})
-        own = {} if not self.knows(tensor) else {0: (tensor, self._tensors[id(tensor)][1].root)}
-        return list((found or own).values())
+        owners = self._owners.get(memory_of(tensor), {})
+        found = [(reference(), entry) for reference, entry in owners.values()]
+        alive = [(owner, entry) for owner, entry in found if owner is not None]
+        own = [(tensor, self._tensors[id(tensor)][1].root)] if self.knows(tensor) else []
+        return alive or own
 
     def _old(self, written: Sequence[Any]) -> dict[Any, Old]:
         """What an operator without rules will write to, as it is now."""
@@ -594,9 +682,9 @@ class Recording:
         """Keep what random blocks that were just put up drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
             if text == DRAWN and block is not None:
-                numbers = drawn_by(name, args, result)
+                numbers = None if result.is_meta else drawn_by(name, args, result)
                 self.drawn.append((block, numbers))
-                self._memory[result.data_ptr()] = (result, entry)
+                self._memory[memory_of(result)] = (result, entry)
 
     def _agree(
         self, name: str, made: list[Tensor], results: list[Any], args: Sequence[Any]
@@ -667,9 +755,9 @@ class Recording:
     def _forget(self, root: Tensor) -> None:
         """What shares memory with what was written to is to be asked for when it is used."""
         error = UnsupportedError("an in-place change", "what shares its memory is not known")
-        for key, (tensor, entry) in list(self._tensors.items()):
+        for tensor, entry in self._alive():
             if entry.root is root and tensor.requires_grad:
-                del self._tensors[key]
+                del self._tensors[id(tensor)]
         for owners in self._owners.values():
             owners.pop(id(root), None)
         root.spoil(error)
@@ -698,3 +786,7 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
+
+
+def _itself(tensor: Any) -> Any:
+    return tensor

@@ -27,12 +27,12 @@ from gradwire.blocks.library.gradient import (
     StopGradient,
     StraightThrough,
 )
-from gradwire.blocks.library.recorded import SEEN, Recorded
+from gradwire.blocks.library.recorded import LEFT_OUT, SEEN, Recorded
 from gradwire.blocks.values import Tensor as Numbers
 from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.torch.capture.arrays import encoded
+from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.block import Block
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Port, Recording
 
 Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
@@ -58,6 +58,8 @@ _ROUNDING = 8
 """Machine epsilons of the largest gradient that smaller ones may be off by."""
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
+NOT_KNOWN = (LEFT_OUT, *[0.0] * (SEEN - 1))
+"""Of an input without numbers."""
 
 
 @by_identity
@@ -78,7 +80,8 @@ class Known(NamedTuple):
     since: int
     node: Any
     """Kept, so that no other node takes its identity."""
-    tensor: Any
+    tensor: Callable[[], Any]
+    """Gives the tensor; None once it is gone."""
     value: Staged | None
 
 
@@ -179,13 +182,27 @@ class Regions:
         self.removable: list[Any] = []
         """Handles of hooks on tensors that outlive the capture."""
 
-    def note(self, tensor: Any, entry: Tensor) -> None:
+    def note(self, tensor: Any, reference: Callable[[], Any], entry: Tensor) -> None:
         """A tensor is known from now on."""
         edge = edge_of(tensor)
         if edge is not None:
             self.time += 1
             value = entry.value if isinstance(entry.value, Staged) else None
-            self._edges[id(edge[0]), edge[1]] = Known(self.time, edge[0], tensor, value)
+            self._edges[id(edge[0]), edge[1]] = Known(self.time, edge[0], reference, value)
+
+    def nodes(self) -> Iterator[tuple[Port, Any, int]]:
+        """The outputs of blocks that gradient comes to, but for leaves, each with the node and the
+        number of its output at which it does; of several the first.
+        """
+        seen = set()
+        for (_, number), known in self._edges.items():
+            value = known.value
+            if value is None or value.source is None or hasattr(known.node, "variable"):
+                continue
+            port = value.source, value.port
+            if port not in seen:
+                seen.add(port)
+                yield port, known.node, number
 
     # ---- putting up ---------------------------------------------------------------------------
 
@@ -227,7 +244,7 @@ class Regions:
         whole = [*first, *inputs.values()]
         if not inputs:
             return [Tensor(stage.constant(encoded(tensor))) for tensor in outputs]
-        values = [] if forward else [encoded(tensor) for tensor in outputs]
+        values = [] if forward else [_numbers(tensor) for tensor in outputs]
         is_off = not (torch.is_grad_enabled() or any(routes))
         unasked = [
             place
@@ -323,9 +340,10 @@ class Regions:
             )
             leaf = next(ends).variable
             return leaf, recording.entry(leaf).read()
-        now = edge_of(known.tensor)
-        if now is not None and (id(now[0]), now[1]) == edge and recording.knows(known.tensor):
-            return known.tensor, recording.entry(known.tensor).read()
+        tensor = known.tensor()
+        now = None if tensor is None else edge_of(tensor)
+        if now is not None and (id(now[0]), now[1]) == edge and recording.knows(tensor):
+            return tensor, recording.entry(tensor).read()
         if known.value is None:
             raise UnsupportedError("a tensor", "its value before an in-place change is not known")
         return None, known.value
@@ -401,9 +419,8 @@ class Regions:
                 if head is not None:
                     come = partial(self._come, region, place, head[1])
                     handles.append(head[0].register_prehook(come))
-        for _, tensor in self._recording.results() if self.all else ():
-            if tensor.numel() > 1:  # a single number's gradient is not shared out among many
-                handles += hooked(tensor, partial(self._sized, tensor.dtype))
+        for _, node, number in self.nodes() if self.all else ():
+            handles.append(node.register_prehook(partial(self._sized, number)))
         try:
             yield
         finally:
@@ -411,10 +428,13 @@ class Regions:
                 handle.remove()
             self._loss, self._scale = -1, 1.0
 
-    def _sized(self, dtype: Any, gradient: Any) -> None:
-        if gradient is not None and gradient.layout == torch.strided:
+    def _sized(self, number: int, gradients: Any) -> None:
+        gradient = gradients[number]
+        if gradient is None or gradient.layout != torch.strided:
+            return
+        if gradient.numel() > 1:  # a single number's gradient is not shared out among many
             largest = float(gradient.detach().abs().max()) / self._scale
-            size = _ROUNDING * torch.finfo(dtype).eps * largest
+            size = _ROUNDING * torch.finfo(gradient.dtype).eps * largest
             known = self._rounding.get(self._loss, 0.0)
             self._rounding[self._loss] = max(known, size if np.isfinite(size) else 0.0)
 
@@ -467,11 +487,11 @@ class Regions:
         self._arrives(region, output, gradients[number])
 
     def _arrives(self, region: Region, output: int, gradient: Any) -> None:
-        if gradient is not None:
+        if gradient is not None and not gradient.is_meta:
             self._add(region.arrived, (self._loss, output), encoded(gradient))
 
     def _sends(self, region: Region, place: int, gradient: Any) -> None:
-        if gradient is not None:
+        if gradient is not None and not gradient.is_meta:
             self._add(region.products, (self._loss, place), encoded(gradient))
 
     def _add(
@@ -652,7 +672,9 @@ def _version_of(tensor: Any) -> int | None:
 
 def seen(tensor: Any) -> tuple[float, ...]:
     """By what an input is known again."""
-    return NOT_SEEN if tensor is None else _seen_as(encoded(tensor))
+    if tensor is None:
+        return NOT_SEEN
+    return NOT_KNOWN if tensor.is_meta else _seen_as(shown(tensor))
 
 
 def _seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
@@ -660,8 +682,17 @@ def _seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
     return float(found.elements), found.size, found.projection, *map(float, found.wild)
 
 
+def _numbers(tensor: Any) -> NDArray[Any]:
+    """The numbers of a tensor; zeros in place of what it has none of."""
+    if tensor.is_meta:
+        return np.zeros(tuple(tensor.shape), dtype_name(tensor.dtype))
+    return encoded(tensor)
+
+
 def _are_equal(tensor: Any, other: Any) -> bool:
-    return tensor.shape == other.shape and np.array_equal(encoded(tensor), encoded(other))
+    if tensor.is_meta or other.is_meta:
+        return False
+    return tensor.shape == other.shape and np.array_equal(shown(tensor), shown(other))
 
 
 def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[Any]:

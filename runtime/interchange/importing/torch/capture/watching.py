@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from gradwire.runtime.diagram.comparison import Misstep
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.frames import (
     is_called_by_user,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
+_READING = _LEAVING | {"item", "__float__", "__bool__", "__int__", "__index__"}
 _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
 """Functions that make tensors of numbers, with the places of what they make them of."""
 
@@ -70,6 +72,10 @@ class Watching:
         def call() -> Any:
             return function(*args, **kwargs)
 
+        if name in _READING and args[0].is_meta:
+            why = "the program reads its numbers, and there are none"
+            text = user_place().written
+            raise UnsupportedError("a tensor on the meta device", why, written=text)
         if name in self._special:
             return self._special[name](call, *args, **kwargs)
         if name in _LEAVING:
@@ -220,7 +226,7 @@ class Watching:
             try:
                 with (
                     recording.regions.listening(scale),
-                    recording.arriving(scale) as (gradients, inner),
+                    recording.arriving(tensor, scale) as (gradients, inner),
                     recording.asleep(),
                 ):
                     result = call()
@@ -229,6 +235,9 @@ class Watching:
                 raise
             recording.history.passed(tensor)
             recording.ledger.passed(leaves[key] for key in gradients if key in leaves)
+            if tensor.is_meta:
+                recording.losses.append(Backward(loss, np.zeros(()), {}, {}))
+                return result
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
             made = recording.regions.accumulated(len(recording.losses))
@@ -251,7 +260,8 @@ class Watching:
         recording.failed = error
         recording.ledger.passed(())
         recording.missteps.append(recording.history.why(tensor, error, user_place()))
-        recording.losses.append(Backward(loss, numbers_of(tensor), {}, {}))
+        value = np.zeros(()) if tensor.is_meta else numbers_of(tensor)
+        recording.losses.append(Backward(loss, value, {}, {}))
 
     def _gradient(self, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording

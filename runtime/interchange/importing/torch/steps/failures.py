@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -34,8 +34,8 @@ class Made(NamedTuple):
     node: Any
     name: str
     place: Place
-    seen: tuple[tuple[Any, int], ...]
-    """Its arguments and results, with their versions then."""
+    seen: tuple[tuple[Callable[[], Any], int], ...]
+    """Its arguments and results, as far as they are still there, with their versions then."""
 
 
 class Write(NamedTuple):
@@ -50,7 +50,9 @@ class Write(NamedTuple):
 class History:
     """What made the nodes of a run, and what wrote to its tensors. Not thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, reference: Callable[[Any], Callable[[], Any]]) -> None:
+        self._reference = reference
+        """Makes of a tensor what gives it, or None once it is gone."""
         self._made: dict[int, Made] = {}
         self._writes: dict[int, list[Write]] = {}
         """By where the tensor's numbers begin in memory."""
@@ -78,7 +80,11 @@ class History:
             self._writes.setdefault(memory_of(tensor), []).append(write)
         for result in results:
             if (node := result.grad_fn) is not None:
-                seen = tuple((x, x._version) for x in (*given, result) if not x.is_inference())
+                seen = tuple(
+                    (self._reference(x), x._version)
+                    for x in (*given, result)
+                    if not x.is_inference()
+                )
                 self._made[id(node)] = Made(node, base, place, seen)
 
     def made(self, tensor: Any) -> Made | None:
@@ -106,7 +112,10 @@ class History:
 
     def _written_over(self, where: str, loss: Any) -> tuple[str, Place | None]:
         for node, made in self._nodes(loss.grad_fn):
-            for tensor, version in made.seen if made and _raises(node, _WRITTEN) else ():
+            for reference, version in made.seen if made and _raises(node, _WRITTEN) else ():
+                tensor = reference()
+                if tensor is None:
+                    continue
                 writes = self._writes.get(memory_of(tensor), ())
                 write = next((w for w in writes if w.version > version), None)
                 if write is None or tensor._version == version:

@@ -73,7 +73,8 @@ class Ledger:
         for leaf in leaves:
             if id(leaf) not in self._past:
                 self._leaves[id(leaf)] = leaf
-                filled = leaf.grad is not None and bool(leaf.grad.any())
+                is_known = leaf.grad is not None and not leaf.grad.is_meta
+                filled = is_known and bool(leaf.grad.any())
                 self._past[id(leaf)] = [Event("before", Place())] if filled else []
 
     def passing(self) -> None:

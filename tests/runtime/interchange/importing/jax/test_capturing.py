@@ -172,3 +172,14 @@ def test_what_is_no_array_stays_as_it_is():
     params = {"w": numbers(3), "act": jnp.tanh, "depth": 3}
     imported = captured(loss, params, numbers(3, seed=1), 2, True)
     assert imported.parameters == {"w": "w"} and imported.inputs == {"x": "x"}
+
+
+def test_data_and_numbers_are_left_out():
+    params, x = {"w": np.full(3, 7.125, "float32")}, np.full(3, 41.25, "float32")
+
+    def loss(params, x):
+        return (params["w"] * x).sum()
+
+    assert "41.25" not in gw.dumps(gw.capture(loss, params, x, data=False).diagram)
+    text = gw.dumps(gw.capture(loss, params, x, structure=True).diagram)
+    assert "41.25" not in text and "7.125" not in text

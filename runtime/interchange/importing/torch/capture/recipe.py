@@ -66,7 +66,7 @@ def _patterns(owned: Sequence[str], trained: Set[str]) -> tuple[str, ...]:
     """
     if len(owned) <= MAX_ENTRIES:
         return tuple(owned)
-    others = trained.difference(owned)
+    others = trained - set(owned)
     found: dict[str, None] = {}
     for name in owned:
         if not any(matches(pattern, name) for pattern in found):

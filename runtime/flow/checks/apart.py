@@ -28,9 +28,9 @@ the deviation of that of weights that were drawn apart, 1/√n of n, it has to b
 def apart(observed: ObservedFlow, names: Collection[str]) -> dict[str, str]:
     """What is said of variables without gradient that are kept apart as is common, by name."""
     stopped = {
-        InstancePath(name): frozenset(cutter.block for cutter in found)
+        InstancePath(name): frozenset(cutter.block for cutter in cutters)
         for name in names
-        if (found := stops_of(observed.flow, name))
+        if (cutters := stops_of(observed.flow, name))
     }
     found: dict[str, str] = dict(_Twins(observed, stopped).all())
     ways = _Ways(observed)

@@ -107,6 +107,20 @@ def test_source_is_left_out_and_places_stay():
     assert line() in found
 
 
+def test_source_is_left_out_of_what_is_said_of_missteps():
+    model = Model()
+
+    def step(x):
+        y = model(x).exp()
+        y += 1
+        y.backward()
+
+    imported = gw.capture(step, batch(), source=False)
+    texts = [remark.text for remark in imported.remarks]
+    assert any("backward() (test_leaving_out.py:" in text for text in texts)
+    assert not any("exp()" in text for text in (*texts, gw.dumps(imported.diagram)))
+
+
 def test_no_folder_of_the_program_is_kept():
     assert str(Path(__file__).parent) not in gw.dumps(gw.capture(Model(), batch()).diagram)
 

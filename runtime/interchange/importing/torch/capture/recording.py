@@ -70,6 +70,7 @@ from gradwire.runtime.interchange.importing.torch.performing import Performer, f
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
+from gradwire.runtime.interchange.importing.torch.steps.unused import is_average
 from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
 
 if TYPE_CHECKING:
@@ -318,7 +319,8 @@ class Recording:
 
     def bind(self, tensor: Any, entry: Tensor, *, is_result: bool = False) -> None:
         """Let an entry stand for a tensor; where numbers are measured, large results may go."""
-        may_go = is_result and self.measures and tensor.numel() >= _LARGE
+        is_large = is_result and self.measures and tensor.numel() >= _LARGE
+        may_go = is_large and not _is_asked_for(tensor, entry)
         reference = self._weak(tensor) if may_go else partial(_itself, tensor)
         self._tensors[id(tensor)] = (reference, entry)
         if not self.inside_function:
@@ -790,3 +792,9 @@ class Recording:
 
 def _itself(tensor: Any) -> Any:
     return tensor
+
+
+def _is_asked_for(tensor: Any, entry: Tensor) -> bool:
+    """Whether it will be asked whether anything else holds a tensor."""
+    source = entry.value.source if isinstance(entry.value, Staged) else None
+    return source is not None and not tensor.requires_grad and is_average(source, tensor)

@@ -24,10 +24,7 @@ def unused_averages(
     ``results`` are blocks with their tensors.
     """
     read = {id(x.source) for block in blocks for x in block.inputs.values()}
-    found: dict[str, list[Any]] = {}
-    for block, tensor in results:
-        if id(block) not in read and block.block.written and _is_average(block, tensor):
-            found.setdefault(block.block.written, []).append(tensor)
+    found = _averages((block, tensor) for block, tensor in results if id(block) not in read)
     tensors = [tensor for several in found.values() for tensor in several]
     held = _held(tensors, [*found.values(), tensors, *kept]) if tensors else {}
     for written, several in found.items():
@@ -40,7 +37,16 @@ def unused_averages(
             yield Misstep(text=text, written=written)
 
 
-def _is_average(block: StagedBlock, tensor: Any) -> bool:
+def _averages(results: Iterable[tuple[StagedBlock, Any]]) -> dict[str, list[Any]]:
+    """Sums of parameters, by line."""
+    found: dict[str, list[Any]] = {}
+    for block, tensor in results:
+        if block.block.written and is_average(block, tensor):
+            found.setdefault(block.block.written, []).append(tensor)
+    return found
+
+
+def is_average(block: StagedBlock, tensor: Any) -> bool:
     """Whether a block adds up several variables of its own shape, and depends on nothing else."""
     if block.block.type_name() not in _SUMS:
         return False

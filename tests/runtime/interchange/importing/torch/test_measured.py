@@ -212,3 +212,57 @@ def test_tensors_measure_as_their_arrays_do(make):
     assert ours.wild == theirs.wild and ours.elements == theirs.elements
     assert ours.size == pytest.approx(theirs.size, rel=1e-5)
     assert not ours.is_apart(theirs, 1e-5, 0.0)
+
+
+def averaged(model, optimizer, x):
+    with torch.no_grad():
+        0.9 * model[0].weight + 0.1 * model[1].weight
+    model(x).mean().backward()
+
+
+def cleared(model, optimizer, x):
+    model(x).mean().backward()
+    optimizer.zero_grad()
+    optimizer.step()
+
+
+def scaled(model, optimizer, x):
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    optimizer.zero_grad()
+    scaler.scale(model(x).mean()).backward()
+    scaler.step(optimizer)
+
+
+def written(model, optimizer, x):
+    y = model(x).exp()
+    y += 1
+    y.mean().backward()
+
+
+def twice(model, optimizer, x):
+    model(x).mean().backward()
+    (1e-9 * model(x)).mean().backward()
+    optimizer.step()
+
+
+def without_rules(model, optimizer, x):
+    torch.special.i0(model(x)).mean().backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("step", [averaged, cleared, scaled, written, twice, without_rules])
+def test_of_a_step_is_said_what_is_said_without_measuring(step, runs):
+    model = nn.Sequential(nn.Linear(300, 300), nn.Linear(300, 300))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def found(check):
+        imported = gw.capture(
+            lambda x: step(model, optimizer, x), torch.randn(300, 300), check=check
+        )
+        return [remark.text for remark in imported.remarks if remark.kind == "note"], said(imported)
+
+    torch.manual_seed(1)
+    light = found(None)
+    torch.manual_seed(1)
+    assert light == found(True)
+    assert light[0] if step in (averaged, cleared, written, without_rules) else not light[1]

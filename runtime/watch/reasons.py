@@ -22,6 +22,10 @@ _MODES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 _NUMBER = re.compile(r"_?\d+$")
 
 
+class NotFiniteError(FloatingPointError):
+    """A step whose loss or gradients are not finite, raised with ``guard`` before the update."""
+
+
 class Trouble(Enum):
     """What can be wrong with parameters in a training."""
 

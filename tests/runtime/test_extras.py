@@ -24,11 +24,16 @@ from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checkin
 
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
+OF_CAPTURES = ("capture", "inspection", "orders", "passing", "steps", "without_effect")
+"""What captures alone import of the room that reads files of PyTorch as well."""
 HOSTS = ("ignite", "keras", "lightning", "mlflow", "pytorch_lightning", "transformers", "wandb")
 """What callbacks are for: each module is imported by a program that has its host."""
 ROOMS = {
     "jax": ("gradwire.runtime.engine.jax", f"{FORMATS_ROOM}.jax"),
-    "torch": (f"{FORMATS_ROOM}.torch.capture", "gradwire.runtime.watch.torch"),
+    "torch": (
+        *(f"{FORMATS_ROOM}.torch.{room}" for room in OF_CAPTURES),
+        "gradwire.runtime.watch.torch",
+    ),
     "onnx": (f"{FORMATS_ROOM}.onnx",),
     "google.protobuf": (f"{FORMATS_ROOM}.onnx", f"{FORMATS_ROOM}.tensorflow"),
     "h5py": (f"{FORMATS_ROOM}.keras",),

@@ -30,7 +30,7 @@ def watch(
     ],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ARGUMENT…", help="Its own arguments.", show_default=False),
+        typer.Argument(metavar="ARGUMENT", help="Its own arguments.", show_default=False),
     ] = None,
     guard: Annotated[
         bool,

@@ -147,7 +147,7 @@ _NAMES = {
     "runtime.training.records": ("OptimiserRecord", "StepRecord"),
     "runtime.training.saving.runs": ("TrainingRun",),
     "runtime.training.trainer": ("Trainer",),
-    "runtime.watch": ("Found", "NotFiniteError", "Report", "Watch", "watch", "why"),
+    "runtime.watch": ("Found", "NotFiniteError", "Report", "watch", "why"),
     "runtime.version": ("__version__",),
 }
 """The public names, by the module that defines or exports them."""

@@ -134,6 +134,7 @@ from gradwire.runtime.training.saving.checkpoint import (
 from gradwire.runtime.training.saving.runs import TrainingRun
 from gradwire.runtime.training.trainer import Trainer
 from gradwire.runtime.version import __version__
+from gradwire.runtime.watch import Found, NotFiniteError, Report, watch, why
 
 __all__ = [
     "SGD",
@@ -171,6 +172,7 @@ __all__ = [
     "Finding",
     "Fix",
     "Flow",
+    "Found",
     "GradwireError",
     "Group",
     "HeadError",
@@ -184,6 +186,7 @@ __all__ = [
     "LossMatrix",
     "NAdam",
     "NAdamMethod",
+    "NotFiniteError",
     "NotRunnableError",
     "ObservedFlow",
     "Optimiser",
@@ -198,6 +201,7 @@ __all__ = [
     "RMSprop",
     "RMSpropMethod",
     "Remark",
+    "Report",
     "Run",
     "RunError",
     "SGDMethod",
@@ -258,6 +262,8 @@ __all__ = [
     "scan",
     "stop_gradient",
     "variable",
+    "watch",
+    "why",
 ]
 
 def __getattr__(name: str) -> Callable[..., Expression]: ...  # one for each installed block

@@ -6,15 +6,20 @@
 Each imports its host when it is asked for, and none before.
 """
 
-from gradwire.blocks import imported_on_use
+from importlib import import_module
 
-__getattr__ = imported_on_use(
-    __name__,
-    {
-        "ignite": "watch_engine",
-        "keras": "KerasWatch",
-        "lightning": "LightningWatch",
-        "loggers": "to_mlflow to_tensorboard to_wandb",
-        "transformers": "TrainerWatch",
-    },
-)
+_MODULES = {
+    "KerasWatch": "keras",
+    "LightningWatch": "lightning",
+    "TrainerWatch": "transformers",
+    "to_mlflow": "loggers",
+    "to_tensorboard": "loggers",
+    "to_wandb": "loggers",
+    "watch_engine": "ignite",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

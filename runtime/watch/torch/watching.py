@@ -17,7 +17,14 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.watch.diagram import Structure, structure_of
-from gradwire.runtime.watch.reasons import Found, Reason, Trouble, grouped, reason
+from gradwire.runtime.watch.reasons import (
+    Found,
+    NotFiniteError,
+    Reason,
+    Trouble,
+    grouped,
+    reason,
+)
 from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.owners import ownership, strangers
@@ -43,10 +50,6 @@ _LARGE = 0.5
 """Update relative to the weights that is told, where it is so again and again."""
 _FORWARDS = 8
 """Calls of the model in one step that a replay can have, at most."""
-
-
-class NotFiniteError(FloatingPointError):
-    """A step whose loss or gradients are not finite, raised with ``guard`` before the update."""
 
 
 class Watch:

@@ -32,6 +32,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "train": [["FILE", "--out", "RUN", "--steps", "2"], ["FILE", "--out", "RUN"],
               ["OTHER", "--resume", "RUN"], ["FILE", "--resume", "RUN", "--json"],
               ["FILE", "--out", "MISSING", "--steps", BAD]],
+    "watch": [["MISSING"], [BAD]],
     "timeline": [["FILE"], ["FILE", "--json"], ["FILE", "--block", BAD], ["FILE", "--phase", BAD]],
     "lesson": [["FILE", "--no-keep"], ["OTHER", "--no-keep"], ["FILE", "--answers", "MISSING"]],
     "grade": [["FILE", "ANSWERS"], ["FILE", "ANSWERS", "--json"], ["FILE", "OTHER", "MISSING"]],

@@ -12,11 +12,11 @@ import pytest
 
 import gradwire as gw
 from gradwire.runtime.watch import NotFiniteError
-from gradwire.runtime.watch.torch import watching
 from tests.together import together
 
 torch = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
+watching = pytest.importorskip("gradwire.runtime.watch.torch.watching")
 checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
 
 

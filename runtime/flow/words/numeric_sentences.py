@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
-from gradwire.blocks.library.layers.attention import Embedding
 from gradwire.runtime.flow.numbers import flat_spots
 from gradwire.runtime.flow.numbers.cures import Cures
 from gradwire.runtime.flow.numbers.magnitudes import Size, measure
@@ -278,7 +277,7 @@ class NumericSentences:
         how = phrases.CANCELLED_AT if blame.cancelled else phrases.MASKED_BY
         text = phrases.PARTIAL.format(size.zeros, size.total, how.format(blame.block))
         block = self._contributions.program.block(blame.block)
-        if isinstance(block, Embedding) and block.padding is not None:
+        if block.type_name() == "Embedding" and getattr(block, "padding", None) is not None:
             return f"{text} {phrases.PADDING.format(block.padding)}"
         return text
 

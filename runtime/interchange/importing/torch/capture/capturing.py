@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
     from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Port
+    from gradwire.runtime.interchange.importing.torch.known import Port
 
 LARGE = 1 << 22
 """Parameters from which on a program is measured in its own run, before it is compared."""

@@ -6,12 +6,11 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 
 from __future__ import annotations
 
-import weakref
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -61,6 +60,7 @@ from gradwire.runtime.interchange.importing.torch.inspection import (
     tensors_in,
     written_to,
 )
+from gradwire.runtime.interchange.importing.torch.known import KnownTensors, Port
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
@@ -70,7 +70,6 @@ from gradwire.runtime.interchange.importing.torch.performing import Performer, f
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
-from gradwire.runtime.interchange.importing.torch.steps.unused import is_average
 from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
 
 if TYPE_CHECKING:
@@ -94,12 +93,6 @@ when the tensor is first used.
 """
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
-_LARGE = 1 << 16
-"""Elements of a tensor that is large."""
-Reference: TypeAlias = "Callable[[], Any]"
-"""Gives a tensor; None once it is gone."""
-Port: TypeAlias = "tuple[StagedBlock, str]"
-"""An output of a block."""
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 
 
@@ -117,17 +110,14 @@ class Backward:
     """What arrived at intermediate results."""
 
 
-class Recording:
+class Recording(KnownTensors):
     """The tensors of a run and the values that stand for them. Not thread-safe."""
 
     def __init__(self, stage: Stage) -> None:
+        super().__init__()
         self.stage = stage
         self.performer = Performer(stage)
         self.active = False
-        self.read: set[int] = set()
-        """The identities of tensors that something has read."""
-        self.inside_function = 0
-        """How many custom functions are running: in them autograd keeps track of nothing."""
         self.region: Cut | None = None
         """What turned gradient off last, if it is off."""
         self.numbers: dict[float, Tensor] = {}
@@ -145,8 +135,6 @@ class Recording:
         self.regions = Regions(self)
         self.feeds_data = False
         """Whether tensors from outside are inputs in place of constants."""
-        self.measures = False
-        """Whether numbers are measured while they are there, and no gradient is kept."""
         self.values: dict[Port, Measured] = {}
         """Intermediate results, if they are measured."""
         self.sums: list[Sum] = []
@@ -171,12 +159,6 @@ class Recording:
         """Inputs that tensors from outside are."""
         self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
         """How often each line has run each operator, by module and line."""
-        self._tensors: dict[int, tuple[Reference, Tensor]] = {}
-        """By identity; a tensor is kept, so that none takes the identity of another, or forgotten
-        when it goes.
-        """
-        self._owners: dict[int, dict[int, tuple[Reference, Tensor]]] = {}
-        """By memory: the tensors there that are no views of each other, and what they are."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
@@ -235,34 +217,6 @@ class Recording:
                 handle.remove()
 
     @property
-    def trained_leaves(self) -> list[Any]:
-        """The leaves that have come up and need a gradient."""
-        return [t for t, _ in self._alive() if t.requires_grad and is_leaf(t)]
-
-    def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
-        """Intermediate results and the outputs of blocks that they are, of several tensors with
-        one output the first; those that gradient comes to, or all.
-        """
-        seen = set()
-        for tensor, entry in self._alive():
-            value = entry.value
-            is_inner = is_leaf(tensor) is False
-            if not is_inner if differentiated else tensor.is_inference() or tensor._version:
-                continue
-            if isinstance(value, Staged) and value.source is not None:
-                port = value.source, value.port
-                if port not in seen and (tensor.requires_grad or not differentiated):
-                    seen.add(port)
-                    yield port, tensor
-
-    @property
-    def holders(self) -> list[Any]:
-        """What the recording itself keeps tensors in."""
-        known = (reference for reference, _ in self._tensors.values())
-        owners = (reference for of in self._owners.values() for reference, _ in of.values())
-        return [x.args for x in (*known, *owners) if isinstance(x, partial)]
-
-    @property
     def path(self) -> tuple[Part, ...]:
         """The path of the module that runs now."""
         return self._calls.path(self._stack)
@@ -307,47 +261,6 @@ class Recording:
     def cut_here(self, name: str) -> Cut:
         """A cut at the current place."""
         return Cut(name, self.path, user_place().written)
-
-    def knows(self, tensor: Any) -> bool:
-        """Whether the run has shown where a tensor comes from."""
-        return id(tensor) in self._tensors
-
-    def value_of(self, tensor: Any) -> Staged | None:
-        """The value of a tensor whose blocks the run has shown."""
-        value = self._tensors[id(tensor)][1].value if self.knows(tensor) else None
-        return value if isinstance(value, Staged) else None
-
-    def bind(self, tensor: Any, entry: Tensor, *, is_result: bool = False) -> None:
-        """Let an entry stand for a tensor; where numbers are measured, large results may go."""
-        is_large = is_result and self.measures and tensor.numel() >= _LARGE
-        may_go = is_large and not _is_asked_for(tensor, entry)
-        reference = self._weak(tensor) if may_go else partial(_itself, tensor)
-        self._tensors[id(tensor)] = (reference, entry)
-        if not self.inside_function:
-            self.regions.note(tensor, reference, entry)
-        if memory := memory_of(tensor):
-            owners = self._owners.setdefault(memory, {})
-            owners.setdefault(id(entry.root), (reference, entry.root))
-
-    def _reference(self, tensor: Any) -> Reference:
-        """What gives a tensor, and keeps it if it is kept anyway."""
-        known = self._tensors.get(id(tensor))
-        return partial(_itself, tensor) if known is None else known[0]
-
-    def _weak(self, tensor: Any) -> Reference:
-        key = id(tensor)
-
-        def forget(gone: Reference) -> None:
-            if key in self._tensors and self._tensors[key][0] is gone:
-                del self._tensors[key]
-                self.read.discard(key)
-
-        return weakref.ref(tensor, forget)
-
-    def _alive(self) -> list[tuple[Any, Tensor]]:
-        """The tensors that are still there, and what they are."""
-        found = [(reference(), entry) for reference, entry in [*self._tensors.values()]]
-        return [(tensor, entry) for tensor, entry in found if tensor is not None]
 
     def forget_updated(self) -> None:
         """What an optimiser of the program owns need not be registered to be updated."""
@@ -614,14 +527,6 @@ class Recording:
             for _, entry in self._sharing(tensor):
                 entry.spoil(error)
 
-    def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
-        """The tensors that share memory with one and are no views of each other."""
-        owners = self._owners.get(memory_of(tensor), {})
-        found = [(reference(), entry) for reference, entry in owners.values()]
-        alive = [(owner, entry) for owner, entry in found if owner is not None]
-        own = [(tensor, self._tensors[id(tensor)][1].root)] if self.knows(tensor) else []
-        return alive or own
-
     def _old(self, written: Sequence[Any]) -> dict[Any, Old]:
         """What an operator without rules will write to, as it is now."""
         try:
@@ -754,16 +659,6 @@ class Recording:
         self.bind(view._base, made)
         return self.entry(view)
 
-    def _forget(self, root: Tensor) -> None:
-        """What shares memory with what was written to is to be asked for when it is used."""
-        error = UnsupportedError("an in-place change", "what shares its memory is not known")
-        for tensor, entry in self._alive():
-            if entry.root is root and tensor.requires_grad:
-                del self._tensors[id(tensor)]
-        for owners in self._owners.values():
-            owners.pop(id(root), None)
-        root.spoil(error)
-
     def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way
         round; gradient arrives there as if nothing had changed.
@@ -788,13 +683,3 @@ class Recording:
         if entry.cut is not None and kept:  # a leaf that was changed without gradient
             entry.cut = None
         entry.live = kept and entry.read().is_float
-
-
-def _itself(tensor: Any) -> Any:
-    return tensor
-
-
-def _is_asked_for(tensor: Any, entry: Tensor) -> bool:
-    """Whether it will be asked whether anything else holds a tensor."""
-    source = entry.value.source if isinstance(entry.value, Staged) else None
-    return source is not None and not tensor.requires_grad and is_average(source, tensor)

@@ -33,6 +33,7 @@ from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
+from gradwire.runtime.interchange.importing.torch.caveats import CAVEATS
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
@@ -40,20 +41,11 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.block import Block
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Port, Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.known import Port
 
 Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
-_EQUAL = (
-    "What comes back through its vectors is divided by differences of {0}: it is not finite where "
-    "some are equal, as several zeros are. Let the loss read the {0} alone, or what doesn't depend "
-    "on the choice of vectors, or keep them apart by adding a little to the input."
-)
-CAVEATS = {
-    "_linalg_svd": _EQUAL.format("singular values"),
-    **dict.fromkeys(("_linalg_eigh", "linalg_eig"), _EQUAL.format("eigenvalues")),
-}
-"""What is said besides of operators whose gradient is not finite everywhere."""
 _ROUNDING = 8
 """Machine epsilons of the largest gradient that smaller ones may be off by."""
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))

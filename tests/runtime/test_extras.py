@@ -24,7 +24,7 @@ from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checkin
 
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
-OF_CAPTURES = ("capture", "inspection", "orders", "passing", "steps", "without_effect")
+OF_CAPTURES = ("capture", "inspection", "known", "orders", "passing", "steps", "without_effect")
 """What captures alone import of the room that reads files of PyTorch as well."""
 HOSTS = ("ignite", "keras", "lightning", "mlflow", "pytorch_lightning", "transformers", "wandb")
 """What callbacks are for: each module is imported by a program that has its host."""

@@ -205,7 +205,9 @@ class _Design:
         others = [
             at
             for at in self._readers(variable)
-            if at not in behind and not self._trained & set(self._near.before(at)) - judging
+            if at not in behind
+            and not self._trained & set(self._near.before(at)) - judging
+            and self._brings_data(at, judging)
         ]
         if len(path_parts(variable)) == 1:
             return False

@@ -277,8 +277,9 @@ class NumericSentences:
         how = phrases.CANCELLED_AT if blame.cancelled else phrases.MASKED_BY
         text = phrases.PARTIAL.format(size.zeros, size.total, how.format(blame.block))
         block = self._contributions.program.block(blame.block)
-        if block.type_name() == "Embedding" and getattr(block, "padding", None) is not None:
-            return f"{text} {phrases.PADDING.format(block.padding)}"
+        padding = getattr(block, "padding", None) if block.type_name() == "Embedding" else None
+        if padding is not None:
+            return f"{text} {phrases.PADDING.format(padding)}"
         return text
 
 

@@ -20,6 +20,7 @@ OWNERS = {
 }
 JUSTIFIED = {
     "runtime/diagram/files/records.py": "a parameter, and one of its arrays by name",
+    "runtime/watch/integrations/__init__.py": "names of modules",
     "runtime/watch/diagram.py": "names of parameters of modules",
     "runtime/watch/torch/recorder.py": "names of attributes",
     "blocks/errors.py": "locations and places in files, as messages show them",

@@ -177,16 +177,16 @@ class _Capture:
             imported = with_remarks(imported, found, hints)
             if self._check is False:
                 return imported
-            told = partial(with_missteps, missteps=found)
+            with_found = partial(with_missteps, missteps=found)
             if isinstance(returned, RuntimeError):
-                return told(unchecked(imported, returned))
+                return with_found(unchecked(imported, returned))
             theirs = self._program(self._stepped(trained) or returned)
             # What is lost shows in numbers alone.
             is_lost = any(kind == "lost" for kind, *_ in self._stage.remarks)
             is_single = [x.loss in imported.outputs for x in theirs.losses] == [True]
             if recording.measures and is_single and not is_lost:
-                return measured_by(imported, theirs.settled(), recording.sums, told)
-            return told(checked(imported, theirs))
+                return measured_by(imported, theirs.settled(), recording.sums, with_found)
+            return with_found(checked(imported, theirs))
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""

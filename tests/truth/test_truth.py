@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.together import together
-from tests.truth.__main__ import CASES as KINDS
 from tests.truth.cases import cases_of
 
 torch = pytest.importorskip("torch")
+
+from tests.truth.__main__ import CASES as KINDS  # noqa: E402  # its programs import torch
 
 CASES = {kind: list(cases_of(kind)) for kind in KINDS}
 FEWEST = {"questions": 60, "bugs": 40}

@@ -22,7 +22,7 @@ def badged():
     cancelling = w * 3.0 + w * -2.999
     idle = stop_gradient(stop_gradient(u, name="first"), name="idle")
     straight = block("StraightThrough", block("Round", v, name="round"), v, name="straight")
-    made = build(loss(cancelling + idle + straight, name="loss"), title="Badges")
+    made = build(loss(cancelling + idle + straight + u, name="loss"), title="Badges")
     return replace(made, contracts=("updates(opt -> w)", "updates(opt -> v)"))
 
 

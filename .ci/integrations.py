@@ -16,9 +16,9 @@ os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
 warnings.filterwarnings("ignore")
 
 import torch  # noqa: E402  # Keras reads its backend when it is imported
-from torch import nn  # noqa: E402
+from torch import nn  # noqa: E402  # so this comes after it too
 
-import gradwire as gw  # noqa: E402
+import gradwire as gw  # noqa: E402  # and this
 
 STOP = "h = torch.relu(self.a(x)).detach()"
 

@@ -147,8 +147,5 @@ def _largest(gradients: Mapping[str, Array | None]) -> float:
     return max((float(np.abs(array).max(initial=0.0)) for array in arrays), default=0.0)
 
 
-PROGRAMS = (
-    (Program("captures", "what is said of a PyTorch program is true", capture_case),)
-    if find_spec("torch")
-    else ()
-)
+CAPTURES = Program("captures", "what is said of a PyTorch program is true", capture_case)
+PROGRAMS = (CAPTURES,) if find_spec("torch") else ()

@@ -1,24 +1,19 @@
 """Trainings in the hosts that people have, watched: ``python integrations.py HOST``.
 
-In each, a stop keeps the first layer from gradient: the callback must name it with its line.
+In each, a stop keeps the first layer from gradient: the callback must name it with its line. The
+environment says KERAS_BACKEND=torch and MLFLOW_ALLOW_FILE_STORE=true.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-import warnings
 from typing import Any
 
-os.environ["KERAS_BACKEND"] = "torch"
-os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
-warnings.filterwarnings("ignore")
+import torch
+from torch import nn
 
-import torch  # noqa: E402  # Keras reads its backend when it is imported
-from torch import nn  # noqa: E402  # so this comes after it too
-
-import gradwire as gw  # noqa: E402  # and this
+import gradwire as gw
 
 STOP = "h = torch.relu(self.a(x)).detach()"
 

@@ -185,14 +185,11 @@ class Recorder:
         """
         if not self.active or name in _IGNORED:
             return None
-        try:
-            if name == "backward":
-                self._backward(args[0])
-                return None
-            return self._inputs(kwargs.values(), self._inputs(args, []))
-        except Exception as error:  # ours, which must not reach the program
-            self._give_up(error)
+        if name == "backward":
+            self._ours(self._backward, args[0])
             return None
+        found: list[int] | None = self._ours(self._inputs, (*args, *kwargs.values()), [])
+        return found
 
     def end(
         self, name: str, inputs: list[int] | None, args: Any, kwargs: Mapping[str, Any], result: Any
@@ -202,13 +199,10 @@ class Recorder:
             self.active = self.failure is None
         if inputs is None or not self.active:
             return
-        try:
-            if name == "_set_grad_enabled":
-                self._region = None if args[0] else self._region or self._opened()
-            else:
-                self._called(name, inputs, args, kwargs, result)
-        except Exception as error:  # ours, which must not reach the program
-            self._give_up(error)
+        if name == "_set_grad_enabled":
+            self._region = None if args[0] else self._region or self._ours(self._opened)
+        else:
+            self._ours(self._called, name, inputs, args, kwargs, result)
 
     def raised(self, name: str, error: Exception) -> None:
         """It has raised."""
@@ -216,8 +210,13 @@ class Recorder:
             self.active = self.failure is None
             self.broken = self._written_before(str(error))
 
-    def _give_up(self, error: Exception) -> None:
-        self.active, self.failure = False, error
+    def _ours(self, method: Callable[..., Any], *args: Any) -> Any:
+        """What a method of this class returns; None where it fails, which ends the recording."""
+        try:
+            return method(*args)
+        except Exception as error:  # a fault of the recorder must never reach the program
+            self.active, self.failure = False, error
+            return None
 
     def _backward(self, result: Any) -> None:
         number = self._number(result) if isinstance(result, torch.Tensor) else None
@@ -304,10 +303,8 @@ class Recorder:
         """A custom function is about to be applied, which is one call."""
         if not self.active:
             return None
-        try:
-            inputs = self._inputs(args, [])
-        except Exception as error:  # ours, which must not reach the program
-            self._give_up(error)
+        inputs = self._ours(self._inputs, args, [])
+        if inputs is None:
             return None
         self._inside.append(set())
         return _Entered(inputs, self._region, torch.is_grad_enabled())
@@ -320,10 +317,7 @@ class Recorder:
             return
         inside = self._inside.pop()
         self._region = entered.region
-        try:
-            self._applied(name, entered.inputs, inside, entered.is_on, args, result)
-        except Exception as error:  # ours, which must not reach the program
-            self._give_up(error)
+        self._ours(self._applied, name, entered.inputs, inside, entered.is_on, args, result)
 
     def _applied(
         self,

@@ -12,7 +12,8 @@ import gradwire as gw
 from gradwire.runtime import extras
 from gradwire.runtime.cli.entry import main as command
 
-OWN = {"fast": "llvmlite", "jax": "jax", "interchange": "onnx", "cluster": "distributed"}
+OWN = {"fast": "llvmlite", "jax": "jax", "interchange": "onnx", "cluster": "distributed",
+       "fix": "libcst", "mcp": "mcp"}  # fmt: skip
 """A package that only this extra brings."""
 X = np.arange(6.0).reshape(2, 3)
 W = np.ones((3, 2))
@@ -59,6 +60,31 @@ def cluster(folder: Path) -> None:
         assert command(["study", str(example), *varied, "--out", str(folder / "study")]) == 0
 
 
+def fix() -> None:
+    """Find a patch; PyTorch, which would try it, is not here."""
+    from gradwire.runtime.programs.patches import at_line
+
+    (patch,) = at_line("m.py", "y = x.detach()\n", 1)
+    assert patch.after == "y = x\n"
+
+
+def mcp() -> None:
+    """Ask the server by a client."""
+    import asyncio
+
+    from mcp import Client, StdioServerParameters
+
+    example = Path(gw.assets.__path__[0]) / "diagrams" / "mxnet_seed.gradwire.json"
+
+    async def asked() -> str:
+        server = StdioServerParameters(command=sys.executable, args=["-Pm", "gradwire", "mcp"])
+        async with Client(server) as client:
+            question = {"model": str(example), "parameter": "b"}
+            return str((await client.call_tool("why", question)).structured_content)
+
+    assert "stops every route to loss" in asyncio.run(asked())
+
+
 def main() -> None:
     """Try the extra that is named."""
     name = sys.argv[1]
@@ -69,7 +95,7 @@ def main() -> None:
         if work is not None:
             work(Path(folder))
         else:
-            {"fast": fast, "jax": jax}[name]()
+            {"fast": fast, "jax": jax, "fix": fix, "mcp": mcp}[name]()
     print(f"{name}: all well")
 
 

@@ -27,6 +27,8 @@ EXTRA_OF = {
     "h5py": "interchange",
     "onnx": "interchange",
     "distributed": "cluster",
+    "libcst": "fix",
+    "mcp": "mcp",
 }
 """The extra for each package, by the name that is imported."""
 

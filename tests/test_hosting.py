@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -26,7 +28,8 @@ def test_what_hosts_look_for_is_there():
     assert {path.relative_to(PLACE).as_posix() for path in files} == {
         "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md",
         "pull_request_template.md", "ISSUE_TEMPLATE/config.yml", "ISSUE_TEMPLATE/fault.yml",
-        "ISSUE_TEMPLATE/wish.yml", "workflows/ci.yml", "workflows/release.yml",
+        "ISSUE_TEMPLATE/wish.yml", "actions/check/action.yml", "workflows/ci.yml",
+        "workflows/release.yml",
     }  # fmt: skip
 
 
@@ -48,6 +51,34 @@ def test_a_form_asks_each_question_once(name):
     assert form["name"] and form["description"] and len(set(asked)) == len(asked)
     assert all(each["attributes"]["label"] for each in form["body"])
     assert {each["type"] for each in form["body"]} <= {"textarea", "input"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="hosts run it with bash")
+def test_the_action_hands_its_inputs_on_and_runs_none_of_them(tmp_path):
+    first, _ = read(PLACE / "actions" / "check" / "action.yml")["runs"]["steps"]
+    assert "${{" not in first["run"]
+    command = tmp_path / "gradwire"
+    command.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    command.chmod(0o755)
+    given = {
+        "FILES": "a b.gradwire.json\nm.py:make\n$(touch broken)", "FINDINGS": "true",
+        "BASELINE": "known.json", "SARIF": "out.sarif",
+    }  # fmt: skip
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **given}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", first["run"]],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "check", "--sarif", "out.sarif", "a b.gradwire.json", "m.py:make", "$(touch broken)",
+        "--findings", "--baseline", "known.json",
+    ]  # fmt: skip
+    assert not (tmp_path / "broken").exists()
+
+
+def test_hooks_run_commands_that_there_are():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["entry"].split()[:2] for hook in hooks] == [["gradwire", "check"]] * 2
 
 
 def steps(workflow: str) -> list[str]:

@@ -213,7 +213,7 @@ def test_the_base_install_is_headless():
 
 def test_who_develops_has_what_the_extras_bring():
     """Nothing is skipped where the whole suite must pass."""
-    assert "gradwire[app,fast,docs,interchange]" in PROJECT["optional-dependencies"]["dev"]
+    assert "gradwire[app,fast,docs,interchange,fix,mcp]" in PROJECT["optional-dependencies"]["dev"]
 
 
 @pytest.mark.parametrize(
@@ -221,10 +221,10 @@ def test_who_develops_has_what_the_extras_bring():
     [
         (
             ("blocks", "runtime"),
-            ("cluster", "fast", "interchange", "jax", "peers"),
+            ("cluster", "fast", "fix", "interchange", "jax", "mcp", "peers"),
         ),  # peers: captured there
         (("app",), ("app",)),
-        (("tests",), ("dev", "app", "cluster", "interchange", "jax", "peers")),
+        (("tests",), ("dev", "app", "cluster", "fix", "interchange", "jax", "mcp", "peers")),
     ],
 )
 def test_what_is_imported_is_declared(floors, extras):
@@ -233,6 +233,7 @@ def test_what_is_imported_is_declared(floors, extras):
         *(n for e in extras for n in PROJECT["optional-dependencies"][e]),
     ]
     declared = {re.split(r"[^\w-]", need)[0].lower() for need in needs} | set(PACKAGES)
+    declared |= {"pytest"}  # which imports the plug-in of it
     declared |= {"gradwire", "tests"} | (BY_HAND if "tests" in floors else set())
     declared |= {module for module, name in BROUGHT_BY.items() if name in declared}
     paths = [path for floor in floors for path in (ROOT / floor).rglob("*.py")]

@@ -16,7 +16,12 @@ from gradwire.runtime.flow.numbers.rules import Thresholds
 
 DiagramFile: TypeAlias = Annotated[
     Path,
-    typer.Argument(parser=Path, metavar="FILE", help="A *.gradwire.json file.", show_default=False),
+    typer.Argument(
+        parser=Path,
+        metavar="FILE",
+        help="A *.gradwire.json file, or a model that a program makes (model.py:make).",
+        show_default=False,
+    ),
 ]
 Values: TypeAlias = Annotated[
     list[str] | None,

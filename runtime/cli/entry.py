@@ -47,6 +47,8 @@ COMMANDS: Mapping[str, str] = {
     "grade": "Mark learners' answers to a lesson, and count the misconceptions behind wrong ones.",
     "study": "Train a diagram with other numbers and seeds, side by side.",
     "check": "List all problems of diagrams, with places.",
+    "contracts": "Write the contracts that hold today: what gets gradient from what, and what is "
+    "kept from it.",
     "bench": "Measure where time goes, block by block.",
     "diff": "Compare two diagrams, and what the difference does to gradients.",
     "picture": "Draw a diagram as PNG, SVG, PDF or TikZ.",
@@ -58,6 +60,8 @@ COMMANDS: Mapping[str, str] = {
     "schema": "Write the JSON Schema of diagram files.",
     "demo": "Run the seed diagram, then open it.",
     "edit": "Open the editor; `gradwire FILE` does the same.",
+    "fix": "Show patches of a program that let gradient through, each tried before it is shown.",
+    "mcp": "Serve assistants that write programs, by the Model Context Protocol.",
     "desktop": "Put Gradwire into the desktop's menu, and open diagrams with it.",
 }
 """Names of the commands, and of the modules whose function of the same name they call; those of
@@ -67,7 +71,10 @@ completion of names import no command."""
 _ROOMS = {
     "train": "runs",
     "study": "runs",
-    "watch": "runs",
+    "watch": "programs",
+    "mcp": "programs",
+    "fix": "programs",
+    "contracts": "programs",
     "import": "interchange",
     "export": "interchange",
     "desktop": "desktop",
@@ -76,7 +83,7 @@ _ROOMS = {
 _SETTINGS = {"watch": {"allow_interspersed_args": False}}
 """Of commands that leave what follows their first argument to a program."""
 _COMPUTING = frozenset(COMMANDS) - {
-    "train", "study", "watch", "lesson", "blocks", "schema", "demo", "edit", "desktop",
+    "train", "study", "watch", "lesson", "blocks", "schema", "demo", "edit", "desktop", "mcp",
 }  # fmt: skip
 """Commands that Ctrl-C ends at once; the others take no time, wait for keys, open a window, or have
 something to write first."""

@@ -10,11 +10,11 @@ from gradwire.blocks.errors import Location
 from gradwire.blocks.nearest import did_you_mean, nearest
 from gradwire.runtime.cli.assignments import parse_assignment
 from gradwire.runtime.cli.output import UsageError
-from gradwire.runtime.diagram import load
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.structure.disagreements import told
+from gradwire.runtime.programs.subjects import imported_subject
 from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ def open_session(
     values: Sequence[str] | None = None,
     make: Callable[[Diagram], Session] = Session,
 ) -> tuple[Session, tuple[Problem, ...]]:
-    """The session of a file with ``--set`` applied, and the problems of the diagram."""
+    """The session of a file, or of what a program makes (``model.py:make``), with ``--set``
+    applied, and the problems of the diagram.
+    """
     notices: list[str] = []
-    session = make(load(file, notice=notices.append))
+    session = make(imported_subject(file, notices.append).diagram)
     for name, literal in map(parse_assignment, values or ()):
         session.set(name, literal.array if literal.typed else literal.tensor.array)
     found = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]

@@ -83,6 +83,8 @@ class PageChanges:
     """Wires with other bends or another route, by target."""
     restyled: tuple[str, ...] = ()
     """Blocks with another colour, or collapsed or not."""
+    rewritten: tuple[str, ...] = ()
+    """Blocks of an imported program that differ by where it has them alone."""
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ class PageChanges:
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs."""
-        layout = self.notes or self.moved or self.rerouted or self.restyled
+        layout = self.notes or self.moved or self.rerouted or self.restyled or self.rewritten
         return self.page == self.was and not (self.has_meaning or layout)
 
 
@@ -229,21 +231,36 @@ def _page_changes(
         restyled=tuple(
             now for block, now in kept.items() if old.styles.get(block) != new.styles.get(now)
         ),
+        rewritten=tuple(
+            now
+            for block, now in kept.items()
+            if old.blocks[block].written != new.blocks[now].written
+        ),
     )
 
 
 def _block_change(
     name: str, old: Block, new: Block, pages: Mapping[str, str]
 ) -> BlockChange | None:
-    """The fields that differ; a renamed page makes no difference to its uses."""
-    if old is new or old == new:
+    """The fields that differ, but for where a program has it; a renamed page makes no difference to
+    its uses.
+    """
+    if _is_same(old, new):
         return None
     if isinstance(old, PageBlock) and isinstance(new, PageBlock):
-        if old.model_copy(update={"page": pages.get(old.page, old.page)}) == new:
+        if _is_same(old.model_copy(update={"page": pages.get(old.page, old.page)}), new):
             return None
     was, now = record_of(old), record_of(new)
-    fields = (Changed(key, was.get(key), now.get(key)) for key in {**was, **now})
+    fields = (Changed(k, was.get(k), now.get(k)) for k in {**was, **now} if k != "written")
     return BlockChange(name, tuple(each for each in fields if each.before != each.after))
+
+
+def _is_same(old: Block, new: Block) -> bool:
+    """Whether two blocks differ by nothing but where a program has them."""
+    if old is new or old == new:
+        return True
+    is_elsewhere = old.written != new.written
+    return is_elsewhere and old.model_copy(update={"written": new.written}) == new
 
 
 def _wire_changes(old: Page, new: Page, names: Mapping[str, str]) -> Iterator[WireChange]:
@@ -282,7 +299,7 @@ def _renamed_blocks(old: Page, new: Page) -> dict[str, str]:
 
 
 def _is_same_block(old: Page, name: str, new: Page, other: str) -> bool:
-    if old.blocks[name] != new.blocks[other]:
+    if not _is_same(old.blocks[name], new.blocks[other]):
         return False
     place = old.layout.get(name)
     in_place = place is not None and place == new.layout.get(other)

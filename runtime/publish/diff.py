@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 _LONGEST = 60
 """Length of a value in words, in characters, from which its numbers are counted instead."""
 _STRUCTURE_ALONE = "A diagram has errors, so gradients are compared by structure alone."
-_LISTS = {"lesson": ("steps", "step"), "training": ("optimisers", "optimiser")}
+_LISTS = {
+    "lesson": ("steps", "step"),
+    "training": ("optimisers", "optimiser"),
+    "comparison": ("disagreements", "disagreement"),
+}
 """The list that a lesson or a training mainly is, and what an entry of it is called."""
 _COLUMNS = ("", "what", "change")
 _WORDS = {
@@ -154,6 +158,8 @@ def _page_rows(page: PageChanges, changes: DiagramChanges) -> Iterator[tuple[str
         yield "~", "rerouted", _few([f"the wire into {target}" for target in page.rerouted])
     if page.restyled:
         yield "~", "other colours, or collapsed", _few(page.restyled)
+    if page.rewritten:
+        yield "~", "written elsewhere", _few(page.rewritten)
 
 
 def _block_row(block: BlockChange, changed: Changed) -> tuple[str, str, str]:
@@ -282,6 +288,7 @@ def _page_json(page: PageChanges) -> dict[str, Any]:
         "moved": list(page.moved),
         "rerouted": [str(target) for target in page.rerouted],
         "restyled": list(page.restyled),
+        "rewritten": list(page.rewritten),
     }
 
 

@@ -48,7 +48,7 @@ class DoctorReport:
             "file": self.file,
             "losses": list(self.losses),
             "causes": [_cause_json(cause) for cause in causes(self.findings)],
-            "findings": [_finding_json(finding) for finding in self.findings],
+            "findings": [finding_json(finding) for finding in self.findings],
             "problems": [problem.to_json() for problem in self.problems],
         }
 
@@ -76,7 +76,8 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     }
 
 
-def _finding_json(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding, for JSON."""
     fix = finding.fix
     return {
         "what": finding.complaint.name,

@@ -66,6 +66,8 @@ def refusals() -> dict[str, str]:
     from gradwire.runtime.cli.commands.picture import drawing
     from gradwire.runtime.cli.display import why_no_window
     from gradwire.runtime.cli.processes import joined, run_of
+    from gradwire.runtime.cli.programs.fix import fix
+    from gradwire.runtime.cli.programs.mcp import mcp
     from gradwire.runtime.interchange.export.files import exported_files
     from gradwire.runtime.interchange.importing.formats import import_here
     from gradwire.runtime.interchange.importing.options import DEFAULTS
@@ -84,6 +86,8 @@ def refusals() -> dict[str, str]:
         "h5py": lambda: import_here(MODEL, DEFAULTS),
         "distributed": lambda: list(on_cluster(Work.on(diagram), [], "tcp://127.0.0.1:1")),
         "PySide6": lambda: drawing("headless"),
+        "libcst": lambda: fix("m.py:make"),
+        "mcp": mcp,
     }
     found = {"PySide6 for a window": str(why_no_window())}
     for name, ask in asked.items():

@@ -24,6 +24,7 @@ from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checkin
 
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
+PROGRAMS = "gradwire.runtime.programs"
 OF_CAPTURES = ("capture", "inspection", "known", "orders", "passing", "steps", "without_effect")
 """What captures alone import of the room that reads files of PyTorch as well."""
 HOSTS = ("ignite", "keras", "lightning", "mlflow", "pytorch_lightning", "transformers", "wandb")
@@ -39,6 +40,9 @@ ROOMS = {
     "h5py": (f"{FORMATS_ROOM}.keras",),
     **dict.fromkeys([name for name, extra in extras.EXTRA_OF.items() if extra == "app"], (APP,)),
     **dict.fromkeys(HOSTS, ("gradwire.runtime.watch.integrations",)),
+    "libcst": (f"{PROGRAMS}.patches", f"{PROGRAMS}.repairing"),
+    "mcp": (f"{PROGRAMS}.assistants",),
+    "pytest": (f"{PROGRAMS}.pytest_plugin",),  # which imports it
     "shiboken6": (APP,),
     "threadpoolctl": (APP,),  # whose extra brings it too
 }
@@ -270,6 +274,6 @@ def test_without_a_compiler_passes_leave_programs_to_numpy(plain: Plain) -> None
 
 
 def test_what_needs_an_optional_package_says_how_to_install_it(plain: Plain) -> None:
-    assert len(plain.refusals) == 11
+    assert len(plain.refusals) == 13
     for name, text in plain.refusals.items():
         assert extras.command(name.partition(" ")[0]) in text, (name, text)

@@ -18,6 +18,7 @@ from gradwire.runtime.cli.commands.picture import (
 from gradwire.runtime.cli.output import CLEAN, UsageError, print_json, print_problems
 from gradwire.runtime.diagram import MAIN, Diagram
 from gradwire.runtime.diagram.files.storage import load_version
+from gradwire.runtime.programs.subjects import captured_subject
 from gradwire.runtime.publish.diff import DiffReport, diff_report
 from gradwire.runtime.publish.text import show
 
@@ -30,7 +31,12 @@ _GIT_NAMES = (7, 9)
 def diff(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="A B", help="The diagram before and after.", show_default=False),
+        typer.Argument(
+            metavar="A B",
+            help="The diagram before and after; or a model that a program makes, also of another "
+            "revision: HEAD~1:model.py:make model.py:make.",
+            show_default=False,
+        ),
     ],
     run: Annotated[
         bool,
@@ -112,9 +118,11 @@ def _names_of_git(files: list[str]) -> list[tuple[str, str]]:
 
 
 def _load(path: str, named: str, notices: list[str]) -> Diagram:
-    """The diagram of a file; an empty one for git's name of no file."""
+    """The diagram of a file, or of what a program makes; an empty one for git's name of no file."""
     if path in ("/dev/null", os.devnull):
         return Diagram()
+    if (captured := captured_subject(path)) is not None:
+        return captured.imported.diagram
     return load_version(Path(path), Path(named).parent, notices.append)
 
 

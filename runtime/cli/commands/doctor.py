@@ -15,7 +15,7 @@ from gradwire.runtime.cli.arguments import (
     Values,
     parse_thresholds,
 )
-from gradwire.runtime.cli.contracts import contracts_for
+from gradwire.runtime.cli.contracts import contracts_for, contracts_in_paths
 from gradwire.runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
 from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
 from gradwire.runtime.flow import diagnose, reassurance
@@ -56,7 +56,7 @@ def doctor(
             print_json(DoctorReport(str(file), (), (), problems).to_json())
         raise typer.Exit(problems_code(problems))
     losses = choose_losses(session, loss)
-    applied = contracts_for(session, file, contracts or ())
+    applied = contracts_in_paths(contracts_for(session, file, contracts or ()), file)
     found = (
         tuple(diagnose(session, losses, contracts=applied, thresholds=parse_thresholds(thresholds)))
         if losses

@@ -73,13 +73,15 @@ class Contract:
 class Breach:
     """What breaks a contract: a variable or wire, for one loss, and why; the witness from the loss.
 
-    ``subject`` is empty where a pattern names nothing.
+    ``written`` is where an imported program has what is to blame. ``subject`` is empty where a
+    pattern names nothing.
     """
 
     subject: str
     loss: str
     sentence: str
     witness: Sequence[str] = ()
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,4 +364,5 @@ def _breach(
 
 
 def _because(verdict: Verdict, subject: str, loss: str) -> Breach:
-    return Breach(subject, loss, verdict.sentence, verdict.witness)
+    written = next((cutter.written for cutter in verdict.cutters if cutter.written), "")
+    return Breach(subject, loss, verdict.sentence, verdict.witness, written)

@@ -328,7 +328,10 @@ def _breaches(
                 cure = _blocking(session, observed, contracts, breach)
             text = f"{outcome.contract} is broken. {breach.sentence} {cure}".rstrip()
             subject = breach.subject or str(outcome.contract)
-            found.append(Finding(CONTRACT, subject, text, breach.loss, breach.witness))
+            place = breach.written
+            found.append(
+                Finding(CONTRACT, subject, text, breach.loss, breach.witness, written=place)
+            )
     return found
 
 

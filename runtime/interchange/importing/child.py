@@ -69,18 +69,18 @@ def answer(request: dict[str, Any], answers: IO[str]) -> dict[str, Any]:
         with listening(lambda what, done: say(answers, {"what": what, "done": done})):
             found = import_here(path, options)
             save(found.diagram, request["out"])
-        return {"imported": _described(found)}
+        return {"imported": described(found)}
     except GradwireError as error:
-        return {"error": _error(error)}
+        return {"error": error_json(error)}
     except MemoryError:
-        return {"error": _error(FileError(_TOO_LARGE))}
+        return {"error": error_json(FileError(_TOO_LARGE))}
     except RecursionError:
-        return {"error": _error(FileError("The model is nested too deeply."))}
+        return {"error": error_json(FileError("The model is nested too deeply."))}
     except Exception as error:  # a damaged file may fail anywhere in a reader
         if os.environ.get("GRADWIRE_TRACEBACK"):
             raise
         what = f"The file is damaged, or has something unexpected: {reason_of(error)}"
-        return {"error": _error(FileError(f"{what}."))}
+        return {"error": error_json(FileError(f"{what}."))}
 
 
 def limit_resources(answers: IO[str]) -> None:
@@ -112,7 +112,7 @@ def _watch(most: int, answers: IO[str]) -> None:
     """End this process as soon as it uses more memory."""
     while (used := _memory_in_use()) is not None:
         if used > most:
-            say(answers, {"error": _error(FileError(_TOO_LARGE))})
+            say(answers, {"error": error_json(FileError(_TOO_LARGE))})
             os._exit(1)
         time.sleep(_PULSE)
 
@@ -130,7 +130,8 @@ def _memory_in_use() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _described(found: Imported) -> dict[str, Any]:
+def described(found: Imported) -> dict[str, Any]:
+    """What is found beside the diagram, for JSON."""
     return {
         "remarks": [asdict(remark) for remark in found.remarks],
         "parameters": dict(found.parameters),
@@ -139,7 +140,8 @@ def _described(found: Imported) -> dict[str, Any]:
     }
 
 
-def _error(error: GradwireError) -> dict[str, Any]:
+def error_json(error: GradwireError) -> dict[str, Any]:
+    """An error, for JSON."""
     place = error.location
     return {
         "what": error.what,

@@ -72,35 +72,45 @@ def import_apart(
     format_of(path)  # what is no model needs no process
     with tempfile.TemporaryDirectory(prefix="gradwire-") as folder:
         out = Path(folder) / "model.gradwire.json"
-        answer = _answer(path, options, out, progress, cancelled)
+        request = {"path": str(path.absolute()), "out": str(out), "options": asdict(options)}
+        answer = ask(_CHILD, request, progress=progress, cancelled=cancelled)
         if "error" in answer:
-            raise _error(answer["error"], path)
-        found = answer["imported"]
-        return Imported(
-            replace(load(out), folder=None),
-            tuple(Remark(**remark) for remark in found["remarks"]),
-            found["parameters"],
-            found["inputs"],
-            found["outputs"],
-        )
+            raise error_of(answer["error"], path)
+        return imported_of(answer["imported"], out)
 
 
-def _answer(
-    path: Path,
-    options: ImportOptions,
-    out: Path,
-    progress: Callable[[str, float], object],
-    cancelled: Callable[[], bool],
+def imported_of(described: Mapping[str, Any], out: Path) -> Imported:
+    """What a process has found, with the diagram that it wrote; raises FileError."""
+    return Imported(
+        replace(load(out), folder=None),
+        tuple(Remark(**remark) for remark in described["remarks"]),
+        described["parameters"],
+        described["inputs"],
+        described["outputs"],
+    )
+
+
+def ask(
+    module: str,
+    request: Mapping[str, Any],
+    *,
+    what: str = "The import",
+    threads: int | None = 1,
+    progress: Callable[[str, float], object] = _ignore,
+    cancelled: Callable[[], bool] = _never,
 ) -> dict[str, Any]:
-    """What the process says in the end; kills it once that is not wanted any more."""
-    child = start(_CHILD, dict.fromkeys(BLAS, "1"))
+    """The answer of a module, in a process of its own, to a request.
+
+    ``what`` it does is for messages; ``threads`` are those of its matrix products, None for its own
+    choice. Raises Interrupted, with the process ended, once ``cancelled`` returns true.
+    """
+    child = start(module, {} if threads is None else dict.fromkeys(BLAS, str(threads)))
     assert child.stdin is not None and child.stdout is not None
     messages: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     reader = threading.Thread(
         target=_read, args=(child.stdout, messages), name="import", daemon=True
     )
     try:
-        request = {"path": str(path.absolute()), "out": str(out), "options": asdict(options)}
         with suppress(BrokenPipeError):  # that it has ended is seen below
             child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
@@ -109,7 +119,7 @@ def _answer(
             if "what" not in message:
                 return message
             progress(str(message["what"]), float(message["done"]))
-        return {"error": {"what": _ending(child.wait())}}
+        return {"error": {"what": _ending(what, child.wait())}}
     finally:
         end(child)
         with suppress(BrokenPipeError):
@@ -134,13 +144,14 @@ def _next(
             return messages.get(timeout=_PULSE)
 
 
-def _ending(code: int) -> str:
+def _ending(what: str, code: int) -> str:
     """Why a process gave no answer."""
     if code == -24:  # SIGXCPU
-        return "The import took too long and was ended."
-    return f"The import has ended without a result: {why_ended(code)}."
+        return f"{what} took too long and was ended."
+    return f"{what} has ended without a result: {why_ended(code)}."
 
 
-def _error(said: dict[str, Any], path: Path) -> FileError:
+def error_of(said: dict[str, Any], path: Path) -> FileError:
+    """The error that a process answers with, about a file."""
     place = said.pop("block", None)
     return FileError(**said, path=str(path), location=Location(block=place) if place else None)

@@ -17,11 +17,25 @@ if TYPE_CHECKING:
     from gradwire.runtime.watch.reasons import Found
 
 
+class EnoughError(BaseException):
+    """Raised in a program that was to train for so many steps only; ``except Exception`` lets it
+    through.
+    """
+
+
 class Everything:
     """The models of a program: those that it calls itself, and not from inside of others."""
 
-    def __init__(self, *, guard: bool, source: bool, on_finding: Callable[[Found], None] | None):
+    def __init__(
+        self,
+        *,
+        guard: bool,
+        source: bool,
+        on_finding: Callable[[Found], None] | None,
+        steps: int | None,
+    ) -> None:
         self.watches: list[Watch] = []
+        self._steps = steps
         self._guard, self._source, self._on_finding = guard, source, on_finding
         self._depth = 0
         self._known: set[int] = set()
@@ -65,6 +79,8 @@ class Everything:
         """It has taken it."""
         for watch in self._of(optimizer):
             watch.after_step()
+        if self._steps and any(watch.steps >= self._steps for watch in self.watches):
+            raise EnoughError
 
     def _of(self, optimizer: Any) -> Iterator[Watch]:
         owned = owned_by([optimizer])
@@ -79,9 +95,13 @@ def watched_everything(
     guard: bool = False,
     source: bool = False,
     on_finding: Callable[[Found], None] | None = None,
+    steps: int | None = None,
 ) -> Iterator[Everything]:
-    """Watch all models that are trained meanwhile; see ``gradwire.watch``."""
-    everything = Everything(guard=guard, source=source, on_finding=on_finding)
+    """Watch all models that are trained meanwhile; see ``gradwire.watch``.
+
+    After so many ``steps`` of one of them EnoughError is raised where that was trained.
+    """
+    everything = Everything(guard=guard, source=source, on_finding=on_finding, steps=steps)
     with ExitStack() as stack:
         for handle in (
             module_hooks.register_module_forward_pre_hook(everything.called),

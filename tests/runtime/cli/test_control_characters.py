@@ -38,7 +38,8 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "grade": [["FILE", "ANSWERS"], ["FILE", "ANSWERS", "--json"], ["FILE", "OTHER", "MISSING"]],
     "study": [["STUDY", "--seeds", "1"], ["STUDY", "--json", "--steps", "1"], ["FILE", "MISSING"]],
     "check": [["FILE"], ["FILE", "--contracts", "--gradients"],
-              ["FILE", "--contracts", "--json", "--junit", "JUNIT"]],
+              ["FILE", "--contracts", "--json", "--junit", "JUNIT"],
+              ["FILE", "--findings", "--sarif", "JUNIT", "--baseline", "MISSING"]],
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
@@ -52,6 +53,9 @@ INVOCATIONS: dict[str, list[list[str]]] = {
     "schema": [[], [BAD]],
     "demo": [["--no-window"], [BAD]],
     "edit": [["MISSING"], [BAD, BAD]],
+    "contracts": [["infer", "FILE"], ["infer", "MISSING"], [BAD, "FILE"]],
+    "fix": [["FILE"], ["MISSING"], [f"{BAD}.py:make"], ["FILE", "--parameter", BAD]],
+    "mcp": [[BAD]],
     "desktop": [[], [BAD]],
 }  # fmt: skip
 

@@ -20,6 +20,14 @@ OWNERS = {
 }
 JUSTIFIED = {
     "runtime/diagram/files/records.py": "a parameter, and one of its arrays by name",
+    "runtime/cli/programs/contracts.py": "a reference to what a program makes",
+    "runtime/programs/answers.py": "places in files",
+    "runtime/programs/child.py": "names of modules and attributes",
+    "runtime/programs/inferring.py": "beginnings of patterns",
+    "runtime/programs/patches.py": "names in source",
+    "runtime/programs/projects.py": "names of tables",
+    "runtime/programs/references.py": "revisions and files",
+    "runtime/programs/reviews.py": "the last name of a path",
     "runtime/watch/integrations/__init__.py": "names of modules",
     "runtime/watch/diagram.py": "names of parameters of modules",
     "runtime/watch/torch/recorder.py": "names of attributes",

@@ -202,7 +202,8 @@ def test_the_wheel_has_one_top_level_name_and_no_screenshots(tmp_path):
     assert MAN_PAGE in files
     files.remove(MAN_PAGE)
     assert {path.parts[0] for path in files} == {"gradwire"}
-    top = {"__init__.py", "__init__.pyi", "__main__.py", "integrations.py", "py.typed"}
+    top = {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
+    top |= {"integrations.py", "testing.py"}
     floors = {name.removeprefix("gradwire.") for name in FLOORS}
     assert {path.parts[1] for path in files} == top | floors
     assert Path("gradwire/assets/diagrams/gan.gradwire.json") in files

@@ -77,4 +77,4 @@ def test_a_program_that_is_not_there_is_a_usage_error(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "There is no file none.py" in done.stderr
+    assert "none.py: error: There is no such file" in done.stderr

@@ -185,3 +185,60 @@ def test_notes_whose_numbers_cannot_be_computed_are_warnings_with_their_line(gra
     rows = file.read_text(encoding="utf-8").splitlines()
     line = next(k for k, row in enumerate(rows, 1) if "nobody" in row)
     assert f":{line}" in done.out
+
+
+def test_findings_count_if_asked_for(gradwire, diagram):
+    blocks = {
+        "w": {"type": "Variable", "value": 2.0},
+        "v": {"type": "Variable", "value": 2.0},
+        "stop": {"type": "StopGradient"},
+        "add": {"type": "Add"},
+        "loss": {"type": "Loss"},
+    }
+    wires = {"stop.x": "w.out", "add.a": "stop.out", "add.b": "v.out", "loss.x": "add.out"}
+    file = diagram(blocks, wires)
+    assert gradwire("check", file).code == 0
+    done = gradwire("check", file, "--findings")
+    assert done.code == 1 and "not clean" in done.out and "no gradient: w:" in done.out
+    report = gradwire("check", file, "--findings", "--json").json
+    assert [(f["file"], f["where"]) for f in report["findings"]] == [(str(file), "w")]
+
+
+def test_a_baseline_leaves_only_what_is_new(gradwire, seed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known, log = tmp_path / "known.json", tmp_path / "log.sarif"
+    first = ("check", seed, "--findings", "--baseline", known)
+    assert gradwire(*first).code == 2  # there is none yet
+    assert gradwire(*first, "--update-baseline").code == 0
+    done = gradwire(*first, "--sarif", log)
+    assert done.code == 0 and "Beyond the baseline: 0 of 1" in done.out
+    assert json.loads(log.read_text())["runs"][0]["results"] == []
+    (tmp_path / "seed.contracts").write_text("blocked(loss -> a)\n")
+    done = gradwire(*first, "--contracts", "--sarif", log)
+    (result,) = json.loads(log.read_text())["runs"][0]["results"]
+    assert done.code == 1 and result["ruleId"] == "contract"
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "seed.gradwire.json"}
+    assert gradwire("check", seed, "--update-baseline").code == 2
+
+
+def test_without_a_file_the_project_is_checked(gradwire, seed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert gradwire("check").code == 2
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[tool.gradwire.contracts]\n"seed.gradwire.json" = ["flows(loss -> b)"]\n')
+    done = gradwire("check")
+    assert done.code == 1 and "BROKEN  flows(loss -> b)" in done.out
+    project.write_text(project.read_text().replace("-> b", "-> a"))
+    assert gradwire("check").code == 0
+    assert "kept    flows(loss -> a)" in gradwire("check", seed, "--contracts").out
+
+
+def test_contracts_that_hold_are_written(gradwire, seed, tmp_path):
+    out = tmp_path / "seed.contracts"
+    done = gradwire("contracts", "infer", seed)
+    assert done.out.splitlines() == ["flows(loss -> a)", "blocked(loss -> b)"]
+    assert gradwire("contracts", "infer", seed, "-o", out).code == 0
+    assert gradwire("check", seed, "--contracts").code == 0
+    assert gradwire("contracts", "infer", seed, "-o", out).code == 2
+    assert gradwire("contracts", "list", seed).code == 2

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gradwire.blocks.errors import RunError
-from gradwire.runtime import extras
 from gradwire.runtime.cli.arguments import Json
-from gradwire.runtime.cli.output import CLEAN, INTERRUPTED, PROBLEMS, UsageError, print_json, say
+from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json, say
 from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.programs.scripts import watched_script
 from gradwire.runtime.publish.printable import visible
 
 
@@ -58,19 +54,9 @@ def watch(
     the program prints goes to standard error. The exit code is the program's own, or 1 where that
     is 0 and something was found.
     """
-    if not script.is_file():
-        raise UsageError(f"There is no file {visible(str(script))}.", expected="a Python program")
-    if not extras.installed("torch"):
-        raise RunError(
-            "Watching a program needs torch, which is not installed.",
-            next_step="Install it: pip install torch.",
-        )
-    from gradwire.runtime.watch.torch.everything import watched_everything
-
-    with watched_everything(guard=guard, source=source) as everything:
-        with redirect_stdout(sys.stderr if json else sys.stdout):
-            code = _run(script, arguments or [])
-    reports = [each.report() for each in everything.watches]
+    code, reports = watched_script(
+        script, arguments or [], guard=guard, source=source, is_quiet=json
+    )
     if html is not None:
         with system_errors(html, "write"):
             for place, report in enumerate(reports):
@@ -84,28 +70,3 @@ def watch(
         say("No module of PyTorch was trained by this program.")
     found = any(report.found for report in reports)
     raise typer.Exit(PROBLEMS if found and code == CLEAN else code)
-
-
-def _run(script: Path, arguments: list[str]) -> int:
-    """Run a program as ``python`` would; its exit code."""
-    before = sys.argv, list(sys.path)
-    sys.argv = [str(script), *arguments]
-    sys.path.insert(0, str(script.resolve().parent))
-    try:
-        runpy.run_path(str(script), run_name="__main__")
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or CLEAN
-        print(end.code, file=sys.stderr)
-        return PROBLEMS
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except Exception as error:  # whatever the program raises is its own, and shown as Python does
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
-            trace = trace.tb_next
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
-        return PROBLEMS
-    finally:
-        sys.argv, sys.path[:] = before
-    return CLEAN

@@ -1,0 +1,1 @@
+"""Commands about programs of a user: what they train, and what their models do."""

@@ -1,0 +1,1 @@
+"""Gradient flow of a user's own programs: in tests, in reviews, for assistants, and as patches."""

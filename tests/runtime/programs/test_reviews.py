@@ -1,0 +1,91 @@
+"""Results with lasting identities, SARIF and baselines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gradwire.blocks.errors import FileError
+from gradwire.runtime.programs.reviews import (
+    Place,
+    Result,
+    baseline,
+    read_baseline,
+    review,
+    sarif,
+    written_place,
+)
+
+ONE = Result("m.json", "no_gradient", "warning", "why", "encoder/w", "loss", Place("src/a b.py", 7))
+OTHER = ONE._replace(rule="contract", level="error", where="")
+
+
+def identities(*results):
+    return [identity for identity, _ in review(results).results]
+
+
+def test_an_identity_outlives_lines_and_sizes():
+    moved = ONE._replace(text="another size", place=Place("src/a b.py", 70), level="note")
+    assert identities(ONE) == identities(moved)
+    for other in (ONE._replace(where="v"), ONE._replace(rule="r"), ONE._replace(subject="s")):
+        assert identities(other) != identities(ONE)
+
+
+def test_several_of_one_kind_are_told_apart():
+    first, second = identities(ONE, ONE)
+    assert second == f"{first}-2"
+
+
+def test_a_baseline_leaves_out_what_is_known(tmp_path):
+    file = tmp_path / "baseline.json"
+    file.write_text(baseline(review([OTHER, ONE])), "utf-8")
+    known = read_baseline(file)
+    assert not review([ONE, OTHER]).beyond(known).results
+    (left,) = review([ONE, OTHER, ONE]).beyond(known).results
+    assert left[0].endswith("-2")
+    assert json.loads(file.read_text())["known"][0]["what"] == "contract"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a baseline"), ("{", "not a baseline"), ('{"version": 1}', "not a baseline"),
+        ('{"version": 2, "known": []}', "newer version"), (None, "can't be read"),
+    ],
+)  # fmt: skip
+def test_what_is_no_baseline(tmp_path, text, message):
+    file = tmp_path / "baseline.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(FileError, match=message):
+        read_baseline(file)
+
+
+def test_sarif():
+    log = sarif(review([ONE, OTHER]), "1.2.3")
+    (run,) = log["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["no_gradient", "contract"]
+    one, other = run["results"]
+    (place,) = one["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "src/a%20b.py"},
+        "region": {"startLine": 7},
+    }
+    assert place["logicalLocations"] == [{"fullyQualifiedName": "encoder/w", "name": "w"}]
+    assert one["partialFingerprints"] != other["partialFingerprints"]
+    assert "logicalLocations" not in other["locations"][0]
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("a.py:7: x = 1", Place("src/a.py", 7)),
+        ("a.py:7", Place("src/a.py", 7)),
+        ("b.py:7", None),
+        ("", None),
+        ("a.py", None),
+    ],
+)
+def test_places_of_a_program(written, place):
+    assert written_place(written, {"a.py": "src/a.py"}) == place

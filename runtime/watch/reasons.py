@@ -42,6 +42,7 @@ class Trouble(Enum):
     LARGE_UPDATE = "large update"
     IN_PLACE = "changed in place"
     NO_BACKWARD = "no backward"
+    DIAGNOSED = "found in the step"
 
 
 @dataclass(frozen=True, eq=False)

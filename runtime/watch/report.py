@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.watch.reasons import Found
 
+NOTHING = "Nothing was found."
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
        color-scheme: light dark; }
@@ -51,6 +52,8 @@ class Report:
     steps: int
     rows: tuple[Row, ...]
     found: tuple[Found, ...]
+    well: str = ""
+    """What can be said where nothing was found, of the step that was captured whole."""
 
     def __str__(self) -> str:
         counts: dict[str, int] = {}
@@ -58,7 +61,7 @@ class Report:
             counts[row.state] = counts.get(row.state, 0) + 1
         summed = ", ".join(f"{count} {state}" for state, count in counts.items())
         lines = [f"{self.model}, {self.steps} steps: {len(self.rows)} parameters ({summed})"]
-        lines += [f"  {found}" for found in self.found] or ["  Nothing wrong was seen."]
+        lines += [f"  {found}" for found in self.found] or [f"  {self.well or NOTHING}"]
         return "\n".join(lines)
 
     def as_json(self) -> Mapping[str, Any]:
@@ -93,7 +96,7 @@ class Report:
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
             '<meta name="viewport" content="width=device-width">'
             f"<style>{_STYLE}</style><h1>{title}</h1>"
-            f"{f'<ul>{wrong}</ul>' if wrong else '<p>Nothing wrong was seen.</p>'}"
+            f"{f'<ul>{wrong}</ul>' if wrong else f'<p>{escape(self.well or NOTHING)}</p>'}"
             "<table><tr><th>Parameter<th>State<th>rms of gradient<th>update / weight<th>Why</tr>"
             f"{rows}</table></html>"
         )

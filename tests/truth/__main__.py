@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from tests.truth.cases import cases_of
 from tests.truth.programs import Program, programs_of
+from tests.truth.watched import score_of
 
 CASES, PROGRAMS = ("questions", "bugs"), ("healthy", "libraries")
 KINDS = (*CASES, *PROGRAMS)
@@ -23,6 +24,9 @@ def main() -> int:
     parser.add_argument("kind", nargs="?", choices=KINDS, help="all by default")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--say", action="store_true", help="print all that is said")
+    parser.add_argument(
+        "--watch", action="store_true", help="train and watch the programs of cases instead"
+    )
     chosen = parser.parse_args()
     is_wrong = False
     for kind in [chosen.kind] if chosen.kind else KINDS:
@@ -30,11 +34,17 @@ def main() -> int:
             is_wrong |= programs(kind, chosen.names)
             continue
         scores: Counter[str] = Counter()
-        for case in cases_of(kind):
+        for case in list(cases_of(kind)):
             if chosen.names and not any(name in case.name for name in chosen.names):
                 continue
-            said = case.said()
-            score, why = case.score(said)
+            if chosen.watch:
+                score, why, said = score_of(case)
+                if score is None:
+                    print(f"{'none':8} {case.name}: it calls no module")
+                    continue
+            else:
+                said = case.said()
+                score, why = case.score(said)
             scores[score] += 1
             print(f"{score:8} {case.name}{f': {why}' if why else ''}", flush=True)
             if chosen.say:

@@ -118,4 +118,4 @@ def cases_of(package: str) -> Iterator[Case]:
     found = importlib.import_module(f"tests.truth.{package}")
     for info in sorted(pkgutil.iter_modules(found.__path__), key=lambda info: info.name):
         module: Any = importlib.import_module(f"{found.__name__}.{info.name}")
-        yield from (x for x in vars(module).values() if isinstance(x, Case))
+        yield from (x for x in list(vars(module).values()) if isinstance(x, Case))

@@ -82,6 +82,13 @@ class Everything:
         if self._steps and any(watch.steps >= self._steps for watch in self.watches):
             raise EnoughError
 
+    def close(self) -> None:
+        """End all watching."""
+        trains = any(watch.optimizers for watch in self.watches)
+        for watch in self.watches:
+            # What nothing updates where something else is updated is meant to stay as it is.
+            watch.close(look=bool(watch.optimizers) or not trains)
+
     def _of(self, optimizer: Any) -> Iterator[Watch]:
         owned = owned_by([optimizer])
         for watch in self.watches:
@@ -113,5 +120,4 @@ def watched_everything(
         try:
             yield everything
         finally:
-            for watch in everything.watches:
-                watch.close()
+            everything.close()

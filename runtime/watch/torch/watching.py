@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,11 @@ from gradwire.runtime.watch.torch.replaying import (
     random_state,
     replayed,
     tensors_in,
+)
+from gradwire.runtime.watch.torch.whole_step import (
+    Diagnosis,
+    WholeStep,
+    can_capture,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +78,7 @@ class Watch:
         on_look: Callable[[Watch], None] | None,
         source: bool,
         hooks: bool,
+        capture: bool | None = None,
     ) -> None:
         self.model = model
         self.optimizers = tuple(map(_innermost, optimizers))
@@ -91,6 +97,12 @@ class Watch:
         self._made: Structure | None = None
         """The structure of that step, once something has asked for it."""
         self._recorded_at = 0
+        self._whole: WholeStep | None = None
+        self.not_captured: Exception | None = None
+        """Why the last step that was to be captured whole could not be."""
+        self._is_told_infinite = False
+        self.diagnosis: Diagnosis | None = None
+        """What the doctor says of the last step that was captured whole."""
         self._forwards: list[Forward] = []
         self._loss: Any = None
         self._updates = Updates(self._trained)
@@ -105,15 +117,17 @@ class Watch:
         self._closing: list[Callable[[], None]] = []
         self.failure: Exception | None = None
         """What ended the watching, if something did."""
+        self._is_alone = hooks
+        """Whether other models of the program are watched by others, if at all."""
         self._attach(hooks)
+        if capture or (capture is None and model is self._inner and not guard):
+            self._capture_next(is_asked=bool(capture))
         self.record_next()
 
     # ---- on and off ---------------------------------------------------------------------------
 
     def _attach(self, hooks: bool) -> None:
-        before = self.model.register_forward_pre_hook(
-            self._guarded(self._forward), with_kwargs=True
-        )
+        before = self.model.register_forward_pre_hook(self._called, with_kwargs=True)
         after = self.model.register_forward_hook(self._guarded(self._forwarded))
         self._closing += [before.remove, after.remove]
         for optimizer in self.optimizers if hooks else ():
@@ -132,7 +146,8 @@ class Watch:
             if self.failure is not None:
                 return
             try:
-                method(*args, **kwargs)
+                with nullcontext() if self._whole is None else self._whole.asleep():
+                    method(*args, **kwargs)
             except NotFiniteError:
                 raise
             except Exception as error:  # ours: it is told once, and the training goes on
@@ -142,17 +157,22 @@ class Watch:
 
     def _fail(self, error: Exception) -> None:
         self.failure = error
+        if self._whole is not None:
+            self._whole.abandon()
         self._stop_recording()
         self._forwards.clear()
         text = f"Watching ended by an error of its own ({type(error).__name__}: {error})."
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
-    def close(self) -> None:
-        """End watching; what was found stays."""
+    def close(self, *, look: bool = True) -> None:
+        """End watching; what was found stays. With ``look``, a step that is not over is looked at
+        first.
+        """
         if not self._closing:
             return
         self._guard = False  # nothing is left to be prevented
-        if self.failure is None:
+        self._end_whole()
+        if look and self.failure is None:
             self._guarded(self._last_look)()
         self._stop_recording()
         while self._closing:
@@ -178,6 +198,45 @@ class Watch:
         self.close()
 
     # ---- a step -------------------------------------------------------------------------------
+
+    def capture_next(self) -> None:
+        """Capture what follows whole, up to the next call of the model after an update, for what
+        the doctor finds in it. For the thread that trains.
+        """
+        self._capture_next(is_asked=True)
+
+    def _capture_next(self, *, is_asked: bool) -> None:
+        is_free = self._whole is None and self._recorder is None and self.failure is None
+        if is_free and can_capture(self._inner, is_asked=is_asked):
+            try:
+                self._whole = WholeStep(self._inner, self.optimizers)
+            except Exception as error:  # ours: the training goes on, and is watched, without it
+                self.not_captured = error
+
+    def _end_whole(self) -> None:
+        """End the capture of a whole step, and tell what the doctor finds."""
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            try:
+                self._diagnose(whole)
+            except Exception as error:  # ours: it is told once, and the training goes on
+                self._fail(error)
+
+    def _diagnose(self, whole: WholeStep) -> None:
+        with _paused():
+            found = whole.end()
+        self.not_captured = whole.given_up
+        if found is not None:
+            self.diagnosis = found
+            self._is_told_infinite |= found.is_about_infinity
+            for each in found.found(self.steps, self._parameters if self._is_alone else None):
+                self._tell(each)
+
+    def _called(self, module: Any, args: Any, kwargs: Any) -> None:
+        """The model is called."""
+        if self._whole is not None and self._whole.is_over:
+            self._end_whole()
+        self._guarded(self._forward)(module, args, kwargs)
 
     def record_next(self) -> None:
         """Record what follows, up to the next update. For the thread that trains."""
@@ -211,6 +270,8 @@ class Watch:
             self._is_checked = False
 
     def _forwarded(self, module: Any, args: Any, result: Any) -> None:
+        if self._whole is not None:  # a hook of ours would be part of it
+            self._forwards.clear()
         if not self._forwards or not torch.is_grad_enabled():
             return
         came = self._forwards[-1].came
@@ -232,6 +293,8 @@ class Watch:
 
     def before_step(self, optimizer: Any = None, args: Any = (), kwargs: Any = None) -> None:
         """An optimiser is about to take a step: what its hook of this kind is given."""
+        if self._whole is not None:
+            self._whole.steps(optimizer)
         self._guarded(self._before_step)(optimizer, args, kwargs)
 
     def after_step(self, *_: Any) -> None:
@@ -280,7 +343,8 @@ class Watch:
         none = [n for n in watched if self.sizes.get(n) is None]
         bad = [n for n, size in self.sizes.items() if size is not None and not math.isfinite(size)]
         if bad or (loss is not None and not is_finite(loss)):
-            self._tell_not_finite(bad)
+            if self._whole is None:  # else it tells more
+                self._tell_not_finite(bad)
         else:
             zero = [n for n in watched if self.sizes.get(n) == 0]
             lasting = self._lasting(zero, Trouble.ZERO)
@@ -288,8 +352,8 @@ class Watch:
                 self._tell_zero(lasting)
         if none and self._recorded is None:
             self.record_next()
-        elif none:
-            self._tell_none(none)
+        elif none and self._whole is None:  # else it tells more
+            self._tell_none([n for n in none if not self._told_all([n])])
         if self._recorded is not None and self._recorded_at == self.steps:
             has = {n for n, size in self.sizes.items() if size is not None}
             for found in ownership(self._inner, self.optimizers, self.steps, has):
@@ -341,6 +405,8 @@ class Watch:
         return told.issuperset(names)
 
     def _tell_zero(self, names: Sequence[str]) -> None:
+        if self.diagnosis is not None:
+            names = [name for name in names if not self.diagnosis.is_by_design(name)]
         if self._told_all(names):
             return
         sentences, places = self._replay(_is_zero, whole=True)
@@ -352,8 +418,9 @@ class Watch:
         self._tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
 
     def _tell_not_finite(self, names: Sequence[str]) -> None:
-        if any(found.trouble is Trouble.NOT_FINITE for found in self.found) and not self._guard:
+        if self._is_told_infinite and not self._guard:
             return
+        self._is_told_infinite = True
         sentences, places = self._replay(_is_bad, whole=False)
         what = (
             f"The gradient of {listed(names)} is not finite."
@@ -427,7 +494,11 @@ class Watch:
         for name, parameter in self._parameters.items():
             state, text, places = self._state(name, parameter)
             rows.append(Row(name, state, self.sizes.get(name), self.ratios.get(name), text, places))
-        return Report(type(self._inner).__name__, self.steps, tuple(rows), tuple(self.found))
+        is_well = not self.found and all(row.state in ("carries", "frozen") for row in rows)
+        is_seen = self.diagnosis is not None and self.steps >= PATIENCE
+        well = self.diagnosis.reassurance if self.diagnosis and is_well and is_seen else ""
+        name, found = type(self._inner).__name__, tuple(self.found)
+        return Report(name, self.steps, tuple(rows), found, well)
 
     def _state(self, name: str, parameter: Any) -> tuple[str, str, tuple[str, ...]]:
         size = self.sizes.get(name)

@@ -24,6 +24,7 @@ class Net(nn.Module):
         h = torch.relu(self.a(x))STOP
         return self.b(h)
 
+torch.manual_seed(0)
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 for _ in range(6):
@@ -59,7 +60,7 @@ def test_the_exit_code_and_the_traceback_are_those_of_the_program(tmp_path):
     code, _, err = watched(tmp_path, stop="", end="1 / 0")
     assert code == 1
     assert err.splitlines()[0] == "Traceback (most recent call last):"
-    assert 'train it.py", line 22' in err.splitlines()[1]
+    assert 'train it.py", line 23' in err.splitlines()[1]
 
 
 def test_json_has_standard_output_for_itself_and_a_page_is_written(tmp_path):

@@ -211,7 +211,7 @@ def seeded(cls):
 @together("cls", BUGS, ids=lambda cls: cls.__name__)
 def test_a_bug_is_named_with_its_line_and_its_cure(cls):
     model = seeded(cls)
-    said = "\n".join(map(str, train(model, sgd(model)).found))
+    said = "\n".join(map(str, train(model, sgd(model), capture=False).found))
     for part in (*BUGS[cls], line_of_bug(cls)):
         assert part in said, said
 
@@ -270,7 +270,7 @@ def test_nothing_is_told_of_a_healthy_training(cls):
     model = seeded(cls)
     watched = train(model, torch.optim.Adam(model.parameters(), 1e-3), steps=25, every=4)
     assert [str(found) for found in watched.found] == []
-    assert "Nothing wrong was seen." in str(watched.report())
+    assert "Nothing was found" in str(watched.report())
 
 
 def test_either_player_of_an_adversarial_training_is_healthy():
@@ -348,7 +348,7 @@ def test_a_replay_leaves_buffers_gradients_and_random_numbers_as_they_were():
     model = seeded(Normed)
     model.enc.weight.data[0, 0] = float("nan")
     optimizer, (x, y) = sgd(model), batch()
-    with gw.watch(model, optimizer, quiet=True) as watched:
+    with gw.watch(model, optimizer, quiet=True, capture=False) as watched:
         F.cross_entropy(model(x), y).backward()
         buffers = [b.clone() for b in model.buffers()]
         gradients = [p.grad.clone() for p in model.parameters()]
@@ -375,7 +375,9 @@ def test_no_tensor_outlives_its_step():
             kept += [weakref.ref(x), weakref.ref(loss)]
             del x, y, loss
             gc.collect()
-            assert [each for each in kept if each() is not None] == []
+            # The first step is looked at once the second has begun.
+            before = kept if len(kept) > 2 else []
+            assert [each for each in before if each() is not None] == []
 
 
 def test_closing_takes_everything_back():
@@ -413,6 +415,7 @@ def test_findings_go_to_standard_error_once_and_to_whoever_asks(capsys):
     told = []
     with gw.watch(model, optimizer, every=2, on_finding=told.append) as watched:
         for _ in range(7):
+            optimizer.zero_grad()
             F.cross_entropy(model(x), y).backward()
             optimizer.step()
     printed = capsys.readouterr()

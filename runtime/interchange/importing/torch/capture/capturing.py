@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from gradwire.runtime.interchange.importing.torch.capture.checking import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before
+from gradwire.runtime.interchange.importing.torch.capture.keeping import Unkept
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
 from gradwire.runtime.interchange.importing.torch.capture.naming import (
     held,
@@ -92,11 +93,13 @@ def capture_torch(
     """
     title = getattr(program, "__name__", type(program).__name__)
     check = False if keeps.structure else check
-    made = _Capture(Stage(title), options, check, keeps).of(program, args, kwargs, optimizer)
+    made = Capture(Stage(title), options, check, keeps).of(program, args, kwargs, optimizer)
     return keeps.left_of(made)
 
 
-class _Capture:
+class Capture:
+    """What is known of a program while it runs, and the diagram that comes of it."""
+
     def __init__(
         self, stage: Stage, options: ImportOptions, check: bool | None, keeps: Keeps
     ) -> None:
@@ -133,63 +136,111 @@ class _Capture:
                 for path, x in leaves(name, value):
                     if isinstance(x, torch.Tensor):
                         self._input(path, x)
-            self._runs = True
             if self._check is None:
-                elements = sum(p.numel() for p in self._parameters.values())
-                self._recording.measures = elements > LARGE
-            result = self._run(program, args, kwargs)
-            recording = self._recording
-            dropped = recording.results(differentiated=False)
-            averages = ((b, t) for (b, _), t in dropped if not t.requires_grad)
-            recording.missteps += unused_averages(averages, self._stage.so_far, recording.holders)
-            self._parameters |= recording.loose
-            self._recording.tell_loops()
-            if told := told_frozen(self._parameters):
-                self._stage.remark("note", told)
-            self._recording.forget_updated()
-            outputs = self._outputs(result)
-            trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
-            returned: list[Theirs] | RuntimeError = self._recording.failed or []
-            is_differentiated = self._check is not False or self._recording.regions.all
-            if not returned and is_differentiated and not self._keeps.structure:
-                try:
-                    returned = self._returned(outputs, dict(leaves("", result)), trained)
-                except RuntimeError as error:
-                    returned = error
-                    if not self._recording.differentiates:
-                        why = self._why(outputs, result, error)
-                        self._recording.missteps.append(why)
-            self._recording.regions.finish(len(self._recording.losses) or 1)
-            outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
-            self._freeze_unread(trained)
-            imported = self._with_its_numbers(self._concluded(outputs))
-            imported = imported if self._keeps.source else without_source(imported)
-            if optimizer is not None:
-                training = recipe(optimizer, self._parameters, imported.parameters)
-                imported = replace(imported, diagram=replace(imported.diagram, training=training))
-                if text := of_others(optimizer, self._parameters):
-                    remark = Remark("note", text)
-                    imported = replace(imported, remarks=(*imported.remarks, remark))
-            found, hints = list(self._missteps(imported)), list(self._hints(result))
-            if not self._keeps.source:
-                lines = recording.lines
-                found, hints = [list(without_lines(x, lines)) for x in (found, hints)]
-            imported = with_remarks(imported, found, hints)
-            if self._check is False:
-                return imported
-            with_found = partial(with_missteps, missteps=found)
-            if isinstance(returned, RuntimeError):
-                return with_found(unchecked(imported, returned))
-            theirs = self._program(self._stepped(trained) or returned)
-            # What is lost shows in numbers alone.
-            is_lost = any(kind == "lost" for kind, *_ in self._stage.remarks)
-            is_single = [x.loss in imported.outputs for x in theirs.losses] == [True]
-            if recording.measures and is_single and not is_lost:
-                return measured_by(imported, theirs.settled(), recording.sums, with_found)
-            return with_found(checked(imported, theirs))
+                self._recording.measures = self.elements > LARGE
+            return self.finish(self._run(program, args, kwargs), optimizer)
+
+    @contextmanager
+    def live(self, model: Any, optimizers: Sequence[Any]) -> Iterator[None]:
+        """Record what a program that trains a model does meanwhile, and change nothing of it.
+
+        It is measured. ``finish`` follows, unless ``recording.given_up`` says why it can't.
+        """
+        recording = self.recording
+        recording.live = True
+        recording.kept = kept = Unkept(recording.paused)
+        for optimizer in optimizers:
+            kept.trainer(optimizer)
+        with kept.all():
+            self._enter("", model)
+            self._runs = True
+            recording.measures = self.elements > LARGE
+            began = torch.is_grad_enabled()
+            recording.region = None if began else Cut(GRADIENT_OFF)
+            try:
+                with watched(recording, self._modules, self._found):
+                    yield
+            finally:
+                if not recording.is_frozen:  # else what follows may turn it on again
+                    recording.missteps += left_off(began, recording.region)
+
+    @property
+    def elements(self) -> int:
+        """How many numbers the parameters have that are known so far."""
+        return sum(p.numel() for p in self._parameters.values())
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those that are known so far, by the names that the diagram has for them."""
+        return self._parameters
+
+    @property
+    def recording(self) -> Recording:
+        """What is known of the run."""
+        return self._recording
+
+    def finish(self, result: Any, optimizer: Any, *, is_whole: bool = False) -> Imported:
+        """The diagram of a program that has been run, by what it returned.
+
+        What ``is_whole`` has all that its loop does: what is missing in it is nowhere. Raises
+        UnsupportedError.
+        """
+        recording = self._recording
+        dropped = recording.results(differentiated=False)
+        averages = ((b, t) for (b, _), t in dropped if not t.requires_grad)
+        recording.missteps += unused_averages(averages, self._stage.so_far, recording.holders)
+        self._parameters |= recording.loose
+        self._recording.tell_loops()
+        if told := told_frozen(self._parameters):
+            self._stage.remark("note", told)
+        self._recording.forget_updated()
+        outputs = self._outputs(result)
+        trained = {name: p for name, p in self._parameters.items() if p.requires_grad}
+        returned: list[Theirs] | RuntimeError = self._recording.failed or []
+        is_differentiated = self._check is not False or self._recording.regions.all
+        if not returned and is_differentiated and not self._keeps.structure:
+            try:
+                returned = self._returned(outputs, dict(leaves("", result)), trained)
+            except RuntimeError as error:
+                returned = error
+                if not self._recording.differentiates:
+                    why = self._why(outputs, result, error)
+                    self._recording.missteps.append(why)
+        self._recording.regions.finish(len(self._recording.losses) or 1)
+        outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
+        self._freeze_unread(trained)
+        imported = self._with_its_numbers(self._concluded(outputs))
+        imported = imported if self._keeps.source else without_source(imported)
+        if optimizer is not None:
+            training = recipe(optimizer, self._parameters, imported.parameters)
+            imported = replace(imported, diagram=replace(imported.diagram, training=training))
+            if text := of_others(optimizer, self._parameters):
+                remark = Remark("note", text)
+                imported = replace(imported, remarks=(*imported.remarks, remark))
+        found, hints = list(self._missteps(imported)), list(recording.ledger.hints())
+        if is_whole:
+            found, hints = [*found, *hints], []
+        hints += recording.unused(x for _, x in leaves("", result))
+        if not self._keeps.source:
+            lines = recording.lines
+            found, hints = [list(without_lines(x, lines)) for x in (found, hints)]
+        imported = with_remarks(imported, found, hints)
+        if self._check is False:
+            return imported
+        with_found = partial(with_missteps, missteps=found)
+        if isinstance(returned, RuntimeError):
+            return with_found(unchecked(imported, returned))
+        theirs = self._program(self._stepped(trained) or returned)
+        # What is lost shows in numbers alone.
+        is_lost = any(kind == "lost" for kind, *_ in self._stage.remarks)
+        is_single = [x.loss in imported.outputs for x in theirs.losses] == [True]
+        if recording.measures and is_single and not is_lost:
+            return measured_by(imported, theirs.settled(), recording.sums, with_found)
+        return with_found(checked(imported, theirs))
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""
+        self._runs = True
         recording, began = self._recording, torch.is_grad_enabled()
         recording.region = None if began else Cut(GRADIENT_OFF)
         try:
@@ -209,6 +260,8 @@ class _Capture:
             id(p): path
             for name, p in self._parameters.items()
             if (path := imported.parameters.get(name))
+            # A leaf that a live program makes to differentiate by it is not to be trained.
+            if not recording.live or isinstance(p, torch.nn.Parameter)
         }
         owned = recording.kept.updated
         yield from recording.missteps
@@ -216,11 +269,6 @@ class _Capture:
         losses = [call.loss for call in recording.losses]
         stepped = list(ledger.stepped.values())
         yield from missteps(stepped, ledger.reached(), recording.variables, names, owned, losses)
-
-    def _hints(self, result: Any) -> Iterator[Misstep]:
-        """What the program may do wrongly."""
-        yield from self._recording.ledger.hints()
-        yield from self._recording.unused(x for _, x in leaves("", result))
 
     def _why(self, outputs: Mapping[str, Any], result: Any, error: RuntimeError) -> Misstep:
         """Why what a program returns can't be differentiated."""

@@ -58,6 +58,21 @@ def user_line() -> tuple[str, int]:
     return "", 0
 
 
+def user_lines() -> tuple[tuple[CodeType, int], ...]:
+    """All lines of the user's that run now, the innermost first: of each function, the line."""
+    found = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code not in _is_user:
+            file = code.co_filename
+            _is_user[code] = not (file.startswith(_OTHERS) or _PLUMBING.search(file))
+        if _is_user[code]:
+            found.append((code, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found)
+
+
 def user_place() -> Place:
     """That line as a place, with what it says."""
     file, number = user_line()

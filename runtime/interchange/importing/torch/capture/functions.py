@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
 from gradwire.runtime.interchange.importing.torch.capture.regions import Old, old_of
@@ -32,6 +33,8 @@ def applied(
     if not recording.active or is_transformed():
         return call()
     if function.__name__ in _RECOMPUTING and torch.is_grad_enabled() and _is_tracked(args):
+        if recording.live:
+            raise UnsupportedError("a reentrant checkpoint", "its gradients come by another pass")
         with recording.paused(), recording.here():
             recording.stage.remark(
                 "note", "A checkpoint computes this twice; the diagram does once."

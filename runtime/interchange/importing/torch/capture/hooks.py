@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.places import place_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
     from gradwire.runtime.interchange.importing.torch.memory import Tensor
+
+OUTLIVES = "what reads it would outlive what is recorded of the program"
+"""Why no hook of a parameter is read in a live program."""
 
 
 def hooked(
@@ -41,6 +45,8 @@ def _written(hook: Callable[[Any], Any]) -> str:
 def hooks_before(recording: Recording, entry: Tensor, tensor: Any) -> None:
     """Put up the hooks that a parameter had before the run."""
     hooks = tensor._backward_hooks
+    if recording.live and (hooks or getattr(tensor, "_post_accumulate_grad_hooks", None)):
+        raise UnsupportedError("a hook", OUTLIVES)
     if hooks:
         names = dict.fromkeys(_written(hook) for hook in hooks.values())
         region = recording.regions.hook(tensor, entry, "hook", " and ".join(names))

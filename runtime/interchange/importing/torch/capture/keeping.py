@@ -191,6 +191,34 @@ class Keeping:
         return is_new
 
 
+class Unkept(Keeping):
+    """Gives nothing back: what a live program changes stays. Knows what optimisers own."""
+
+    @contextmanager
+    def all(self) -> Iterator[None]:
+        """Note what optimisers own meanwhile."""
+        handle = register_optimizer_step_pre_hook(self._before)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def tensor(self, tensor: Any) -> None:
+        """Nothing."""
+
+    def container(self, value: Any, *, tensors: bool) -> None:
+        """Nothing."""
+
+    def module(self, module: Any) -> None:
+        """Nothing."""
+
+    def around(self, *values: Any) -> None:
+        """Nothing."""
+
+    def generator(self, generator: torch.Generator) -> None:
+        """Nothing."""
+
+
 def _family(base: Any) -> Iterator[Any]:
     yield base
     for cls in base.__subclasses__():

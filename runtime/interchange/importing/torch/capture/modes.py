@@ -78,12 +78,44 @@ class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch has no annota
         self._watching = Watching(recording)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name == "backward" and self._recording.active:
+            self._recording.before_call()
         if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
-        name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = f"{func.__self__.__name__}.{name}"
-        return self._watching.called(name, func, args, kwargs or {})
+        once = Once(self._recording, partial(func, *args, **(kwargs or {})))
+        return once.whatever(lambda: self._watching.called(name, once, args, kwargs or {}))
+
+
+class Once:
+    """A call of the program's, which a live one gets the result of whatever fails around it."""
+
+    def __init__(self, recording: Recording, call: Callable[[], Any]) -> None:
+        self._recording, self._call = recording, call
+        self._is_done = self._has_raised = False
+        self._result: Any = None
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Make the call, the first time."""
+        if not self._is_done:
+            self._has_raised = True
+            self._result = self._call()
+            self._is_done, self._has_raised = True, False
+        return self._result
+
+    def whatever(self, work: Callable[[], Any]) -> Any:
+        """What work around the call returns, or the call alone where that fails."""
+        if not self._recording.live:
+            return work()
+        try:
+            return work()
+        except Exception as error:  # ours, or the program's own
+            if self._has_raised:
+                raise
+            self._recording.give_up(error)
+            return self()
 
 
 @contextmanager
@@ -95,18 +127,25 @@ def watched(
     """
 
     def enter(module: Any, args: Any) -> None:
+        recording.guarded(lambda: enter_known(module))
+
+    def enter_known(module: Any) -> None:
         if id(module) not in names:
             with recording.paused():
                 found(module)
         recording.enter(names[id(module)])
 
     def leave(module: Any, args: Any, result: Any) -> None:
-        recording.leave()
+        recording.guarded(recording.leave)
+
+    def report(function: Any, call: Callable[[], Any], args: Sequence[Any]) -> Any:
+        once = Once(recording, call)
+        return once.whatever(lambda: applied(recording, function, once, args))
 
     with ExitStack() as stack:
         stack.callback(module_hooks.register_module_forward_pre_hook(enter).remove)
         stack.callback(module_hooks.register_module_forward_hook(leave, always_call=True).remove)
-        stack.enter_context(functions_patched(partial(applied, recording)))
+        stack.enter_context(functions_patched(report))
         stack.enter_context(_parameters_patched(recording))
         stack.enter_context(_inference_patched(recording))
         stack.enter_context(noted(recording))
@@ -154,7 +193,7 @@ def _parameters_patched(recording: Recording) -> Iterator[None]:
     """Note of what parameters and buffers are made, which no function mode sees."""
     real = {cls: vars(cls)["__new__"] for cls in (torch.nn.Parameter, torch.nn.Buffer)}
 
-    def patched(make: Callable[..., Any]) -> Callable[..., Any]:
+    def patched(make: Callable[..., Any]) -> Any:
         def new(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
             if not recording.active:
                 return make(cls, data, *args, **kwargs)
@@ -163,7 +202,7 @@ def _parameters_patched(recording: Recording) -> Iterator[None]:
                 recording.made_of(made, data, cls.__name__)
             return made
 
-        return new
+        return staticmethod(new)
 
     for cls, make in real.items():
         cls.__new__ = patched(make.__func__)

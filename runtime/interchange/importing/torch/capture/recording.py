@@ -7,10 +7,10 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
     from gradwire.runtime.interchange.importing.torch.passing import Sum
 
+_T = TypeVar("_T")
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
      "maximum", "minimum", "full"}
@@ -108,6 +109,10 @@ class Backward:
     """What arrived at leaves, by their identity."""
     inner: Mapping[Port, Measured]
     """What arrived at intermediate results."""
+
+
+def _nothing() -> None:
+    pass
 
 
 class Recording(KnownTensors):
@@ -152,6 +157,14 @@ class Recording(KnownTensors):
         """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
+        self.live = False
+        """Whether this is a program that goes on whatever happens here."""
+        self.given_up: Exception | None = None
+        """Why a live program is recorded no more."""
+        self.before_call: Callable[[], None] = _nothing
+        """Called before each operator and each call of ``backward`` of a live program."""
+        self.is_frozen = False
+        """Whether a live program is recorded no more."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
@@ -169,7 +182,26 @@ class Recording(KnownTensors):
         try:
             yield
         finally:
-            self.active = before
+            self.active = before and not self.is_frozen
+
+    def give_up(self, why: Exception) -> None:
+        """Record no more of a live program."""
+        self.given_up = why
+        self.freeze()
+
+    def freeze(self) -> None:
+        """Let all further calls pass unrecorded."""
+        self.is_frozen, self.active = True, False
+
+    def guarded(self, work: Callable[[], _T]) -> _T | None:
+        """What some work of ours returns; None where it raises in a live program."""
+        if not self.live:
+            return work()
+        try:
+            return work()
+        except Exception as error:  # ours: the program goes on without us
+            self.give_up(error)
+            return None
 
     @contextmanager
     def asleep(self) -> Iterator[None]:
@@ -256,7 +288,8 @@ class Recording(KnownTensors):
 
     def leave(self) -> None:
         """The innermost module has returned."""
-        self._stack.pop()
+        if self._stack or not self.live:  # a live program may be in one when it begins
+            self._stack.pop()
 
     def cut_here(self, name: str) -> Cut:
         """A cut at the current place."""
@@ -352,7 +385,7 @@ class Recording(KnownTensors):
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
             return Tensor(self._come_back(numbers, *self.left.pop()))
-        if self.feeds_data and numbers.ndim:
+        if (self.feeds_data or self.live) and numbers.ndim:
             return Tensor(self.data(self._data_name(), tensor))
         return Tensor(self.stage.constant(numbers))
 
@@ -401,6 +434,18 @@ class Recording(KnownTensors):
 
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
+        if self.live:
+            self.before_call()
+            if not self.active:
+                return operator(*args, **kwargs)
+        before = self.guarded(partial(self._before, operator, args, kwargs))
+        result = operator(*args, **kwargs)
+        if before is not None:
+            self.guarded(partial(self._after, operator, args, kwargs, result, *before))
+        return result
+
+    def _before(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What is known before an operator runs."""
         with self.paused(), torch._C.DisableTorchFunction():
             name, since = name_of(operator), self.regions.time
             tensors = tensors_in([args, list(kwargs.values())])
@@ -412,7 +457,23 @@ class Recording(KnownTensors):
             }
             written = written_to(operator, args, kwargs) if operator._schema.is_mutable else []
             old = {} if has_rule(name) else self._old(written)
-        result = operator(*args, **kwargs)
+            return name, since, tensors, given, more, written, old
+
+    def _after(
+        self,
+        operator: Any,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        result: Any,
+        name: str,
+        since: int,
+        tensors: Sequence[Any],
+        given: list[Any],
+        more: dict[str, Any],
+        written: Sequence[Any],
+        old: Mapping[Any, Old],
+    ) -> None:
+        """Put up what an operator has done."""
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1
@@ -430,7 +491,6 @@ class Recording(KnownTensors):
             results = tensors_in(result)
             self.history.note(name, place, tensors, results, written)
             self.ledger.written(written, name)
-        return result
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
         if isinstance(x, torch.Tensor):

@@ -18,7 +18,7 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import (
     region,
     user_place,
 )
-from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked, hooked_last
+from gradwire.runtime.interchange.importing.torch.capture.hooks import OUTLIVES, hooked, hooked_last
 from gradwire.runtime.interchange.importing.torch.capture.joining import (
     Parts,
     is_derived,
@@ -204,11 +204,15 @@ class Watching:
 
     def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
         recording = self._recording
+        if recording.live and tensor.is_leaf:
+            raise UnsupportedError("a hook", OUTLIVES)
         with recording.paused(), recording.here():
             return hooked(recording, recording.entry(tensor), tensor, hook, call)
 
     def _register_last(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
         recording = self._recording
+        if recording.live:
+            raise UnsupportedError("a hook", OUTLIVES)
         with recording.paused(), recording.here():
             hooked_last(recording, recording.entry(tensor), tensor, hook)
             return call()

@@ -31,8 +31,9 @@ def noted(recording: Recording) -> Iterator[None]:
 
     def after(optimizer: Any, *_: Any) -> None:
         history.stepping = False
-        with recording.paused():
-            ledger.step(optimizer)
+        if not recording.is_frozen:
+            with recording.paused():
+                ledger.step(optimizer)
 
     def scaled(scaler: Any, *_: Any) -> None:
         if scaler.is_enabled():
@@ -73,8 +74,9 @@ def _telling(
 
     @wraps(real)
     def method(*args: Any, **kwargs: Any) -> Any:
-        with recording.paused():
-            tell(*args)
+        if not recording.is_frozen:
+            with recording.paused():
+                tell(*args)
         return real(*args, **kwargs)
 
     setattr(cls, name, method)

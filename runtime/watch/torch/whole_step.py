@@ -1,0 +1,221 @@
+"""One step of a training that is watched, captured whole: what the doctor says of it.
+
+The step goes on as it would: nothing of it is changed, and whatever fails here ends the capture
+alone. It is over once all optimisers that are known have taken a step and something is computed
+again in the same lines, from the loop down: then all that the loop does has been seen.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, observe, reassurance, with_fix
+from gradwire.runtime.flow.measured import compared
+from gradwire.runtime.flow.tools.causes import causes
+from gradwire.runtime.flow.tools.findings import DIFFERS, MASKED_VALUE, UNOWNED, VALUE
+from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.flow.words.states import NO_GRADIENT, State
+from gradwire.runtime.interchange.importing.leaving_out import EVERYTHING
+from gradwire.runtime.interchange.importing.options import ImportOptions
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.torch.capture.capturing import Capture
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_lines
+from gradwire.runtime.watch.reasons import Found, Trouble
+
+if TYPE_CHECKING:
+    from gradwire.runtime.flow import Cause
+    from gradwire.runtime.interchange.importing.imported import Imported
+
+MOST = 1 << 26
+"""Parameters of a model whose step is captured without being asked for, at most: the diagram has a
+copy of them.
+"""
+
+
+_NOT_FINITE = (VALUE, MASKED_VALUE, State.NONFINITE.row.complaint)
+_NONE = "No gradient: "
+"""How sentences about a variable without gradient begin, which ``Trouble.NO_GRADIENT`` says."""
+_MOST_STEPS = 8
+"""Steps of one optimiser until all others have taken one, at most."""
+_active: list[WholeStep] = []
+"""What is captured now: one step at a time."""
+
+
+def can_capture(model: Any, *, is_asked: bool) -> bool:
+    """Whether a step of a model can be captured now; if nobody has asked for it, whether that takes
+    little and leaves all numbers as they are, bit for bit.
+    """
+    if _active or is_asked:
+        return not _active
+    if sum(p.numel() for p in model.parameters()) > MOST:
+        return False
+    # Recurrent layers round otherwise where operators are looked at, and any may be in the step.
+    return not any(issubclass(type(x), torch.nn.RNNBase) for x in gc.get_objects())
+
+
+class WholeStep:
+    """A step that is captured while it runs. Begin it in the thread that trains."""
+
+    def __init__(self, model: Any, optimizers: Sequence[Any]) -> None:
+        self._optimizers = optimizers
+        self._lines: set[Any] = set()
+        """The lines, of all functions that ran, in which something was computed before a step."""
+        self._stepped: list[Any] = []
+        """The optimisers that have taken a step."""
+        self.is_over = self.is_whole = self._is_abandoned = False
+        self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
+        self._modes = ExitStack()
+        self._capture.recording.before_call = self._passes
+        self._modes.enter_context(self._capture.live(model, optimizers))
+        _active.append(self)
+
+    def _passes(self) -> None:
+        """The program computes something, or calls ``backward``."""
+        lines = user_lines()
+        if not self._stepped:
+            self._lines.add(lines)
+        elif lines in self._lines and all(
+            any(optimizer is each for each in self._stepped) for optimizer in self._optimizers
+        ):
+            self.is_whole = True
+            self._freeze()
+
+    def steps(self, optimizer: Any) -> None:
+        """An optimiser is about to take a step."""
+        if sum(optimizer is each for each in self._stepped) >= _MOST_STEPS:
+            self._freeze()
+        self._lines.discard(user_lines())  # what prepares the step may compute
+        self._stepped.append(optimizer)
+
+    def _freeze(self) -> None:
+        """Record no more; hooks stay until ``end``, as torch may be going through them."""
+        self.is_over = True
+        self._capture.recording.freeze()
+
+    @property
+    def given_up(self) -> Exception | None:
+        """Why the step can't be captured; None if nothing is in the way."""
+        return self._capture.recording.given_up
+
+    def abandon(self) -> None:
+        """Capture nothing: hooks stay until ``end``."""
+        self._freeze()
+        self._is_abandoned = True
+
+    @contextmanager
+    def asleep(self) -> Iterator[None]:
+        """Nothing is recorded meanwhile."""
+        with self._capture.recording.asleep():
+            yield
+
+    def end(self) -> Diagnosis | None:
+        """What the doctor says of the step; None where it could not be captured."""
+        recording = self._capture.recording
+        _active.remove(self)
+        self._modes.close()
+        if self._is_abandoned or recording.given_up is not None or not recording.losses:
+            return None
+        seen = list({id(each): each for each in (*self._optimizers, *self._stepped)}.values())
+        imported = self._capture.finish(
+            None, seen[0] if len(seen) == 1 else None, is_whole=self.is_whole
+        )
+        owned = recording.kept.updated
+        names = {n for n, p in self._capture.parameters.items() if id(p) in owned}
+        return Diagnosis(imported, names, is_whole=self.is_whole)
+
+
+class Diagnosis:
+    """A captured step, and what is wrong with it."""
+
+    def __init__(self, imported: Imported, owned: Collection[str], *, is_whole: bool) -> None:
+        self.imported = imported
+        self._is_whole = is_whole
+        self._owned = owned
+        """The parameters that optimisers update, as far as is known."""
+        self._session = Session(imported.diagram)
+        self._own = {path: name for name, path in imported.parameters.items()}
+        self._findings = diagnose(self._session)
+
+    def found(self, step: int, model: Collection[str] | None = None) -> Iterator[Found]:
+        """What is wrong, by cause, in the names of parameters.
+
+        Whether parameters are trained elsewhere that neither belong to the ``model``, if one is
+        given, nor to an optimiser is not known.
+        """
+        meant = self._owned or model
+        alike: dict[tuple[Trouble, str], list[Cause]] = {}
+        for cause in causes(self._findings):
+            # Nothing is wrong with the program; or others look after it.
+            if cause.complaint in (DIFFERS, UNOWNED):
+                continue
+            name = self._own.get(cause.findings[0].key)
+            if cause.complaint is NO_GRADIENT and meant and name not in meant:
+                continue
+            alike.setdefault((self._trouble(cause), self._sentence(cause)), []).append(cause)
+        for (trouble, text), several in alike.items():
+            about = [name for cause in several for name in self._about(cause)]
+            names = tuple(dict.fromkeys(self._own[name] for name in about if name in self._own))
+            places = dict.fromkeys(place for cause in several for place in self._places(cause))
+            if names and not any(name in text for name in names):
+                text = f"{listed(names)}: {text.removeprefix(_NONE)}"
+            yield Found(trouble, names, text, step, tuple(places))
+
+    def is_by_design(self, parameter: str) -> bool:
+        """Whether the gradient of a parameter was exactly 0, and nothing is wrong with that."""
+        path = self.imported.parameters.get(parameter)
+        if path is None or any(path in (f.key, *f.affected) for f in self._findings):
+            return False
+        observed = observe(compared(self._session))
+        return observed.variable(path).state is State.ZERO
+
+    @property
+    def reassurance(self) -> str:
+        """What can be said of a step in which nothing is wrong; empty for others, and where not all
+        of it was seen.
+        """
+        if self._findings or not self._is_whole:
+            return ""
+        said = reassurance(self._session.program, self._session.losses)
+        return said.replace("Nothing wrong", "Nothing was found", 1)
+
+    @property
+    def is_about_infinity(self) -> bool:
+        """Whether something is said of numbers that are not finite."""
+        return any(finding.complaint in _NOT_FINITE for finding in self._findings)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is to be said of the step."""
+        return tuple(str(remark) for remark in self.imported.remarks if remark.kind != "checked")
+
+    def why(self, parameter: str) -> str:
+        """Why a parameter got gradient or not, and what would let it through, which is tried."""
+        session = compared(self._session)
+        path = self.imported.parameters[parameter]
+        return with_fix(session, observe(session).explain(path)).sentence
+
+    def knows(self, parameter: str) -> bool:
+        """Whether the step has the parameter."""
+        return parameter in self.imported.parameters
+
+    def _about(self, cause: Cause) -> Iterator[str]:
+        yield from dict.fromkeys([f.key for f in cause.findings if f.key in self._own])
+        yield from (name for name in cause.affected)
+
+    def _trouble(self, cause: Cause) -> Trouble:
+        return Trouble.NO_GRADIENT if cause.complaint is NO_GRADIENT else Trouble.DIAGNOSED
+
+    def _sentence(self, cause: Cause) -> str:
+        first = cause.findings[0]
+        is_said = not first.cure or first.cure in first.sentence
+        return first.sentence if is_said else f"{first.sentence} {first.cure}"
+
+    def _places(self, cause: Cause) -> tuple[str, ...]:
+        places = (f.written.partition(": ")[0] for f in cause.findings)
+        return tuple(dict.fromkeys(place for place in places if place))

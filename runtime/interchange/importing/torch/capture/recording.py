@@ -7,10 +7,10 @@ what the blocks would let through, a StopGradient is put up, whatever made the d
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -67,6 +67,7 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.passing import passing, recomputes
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
+from gradwire.runtime.interchange.importing.torch.running import Running
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
     from gradwire.runtime.interchange.importing.torch.passing import Sum
 
-_T = TypeVar("_T")
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
      "maximum", "minimum", "full"}
@@ -111,18 +111,13 @@ class Backward:
     """What arrived at intermediate results."""
 
 
-def _nothing() -> None:
-    pass
-
-
-class Recording(KnownTensors):
+class Recording(Running, KnownTensors):
     """The tensors of a run and the values that stand for them. Not thread-safe."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__()
         self.stage = stage
         self.performer = Performer(stage)
-        self.active = False
         self.region: Cut | None = None
         """What turned gradient off last, if it is off."""
         self.numbers: dict[float, Tensor] = {}
@@ -157,14 +152,6 @@ class Recording(KnownTensors):
         """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
-        self.live = False
-        """Whether this is a program that goes on whatever happens here."""
-        self.given_up: Exception | None = None
-        """Why a live program is recorded no more."""
-        self.before_call: Callable[[], None] = _nothing
-        """Called before each operator and each call of ``backward`` of a live program."""
-        self.is_frozen = False
-        """Whether a live program is recorded no more."""
         self._calls = Calls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
@@ -174,34 +161,6 @@ class Recording(KnownTensors):
         """How often each line has run each operator, by module and line."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Let torch run without being recorded."""
-        before, self.active = self.active, False
-        try:
-            yield
-        finally:
-            self.active = before and not self.is_frozen
-
-    def give_up(self, why: Exception) -> None:
-        """Record no more of a live program."""
-        self.given_up = why
-        self.freeze()
-
-    def freeze(self) -> None:
-        """Let all further calls pass unrecorded."""
-        self.is_frozen, self.active = True, False
-
-    def guarded(self, work: Callable[[], _T]) -> _T | None:
-        """What some work of ours returns; None where it raises in a live program."""
-        if not self.live:
-            return work()
-        try:
-            return work()
-        except Exception as error:  # ours: the program goes on without us
-            self.give_up(error)
-            return None
 
     @contextmanager
     def asleep(self) -> Iterator[None]:
@@ -441,7 +400,7 @@ class Recording(KnownTensors):
         before = self.guarded(partial(self._before, operator, args, kwargs))
         result = operator(*args, **kwargs)
         if before is not None:
-            self.guarded(partial(self._after, operator, args, kwargs, result, *before))
+            self.guarded(partial(self._after, operator, args, kwargs, result, before))
         return result
 
     def _before(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -465,15 +424,10 @@ class Recording(KnownTensors):
         args: Sequence[Any],
         kwargs: dict[str, Any],
         result: Any,
-        name: str,
-        since: int,
-        tensors: Sequence[Any],
-        given: list[Any],
-        more: dict[str, Any],
-        written: Sequence[Any],
-        old: Mapping[Any, Old],
+        before: Any,
     ) -> None:
-        """Put up what an operator has done."""
+        """Put up what an operator has done, with what was known before."""
+        name, since, tensors, given, more, written, old = before
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1

@@ -33,7 +33,7 @@ from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
-from gradwire.runtime.interchange.importing.torch.caveats import CAVEATS
+from gradwire.runtime.interchange.importing.torch.inspection import CAVEATS
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:

@@ -20,7 +20,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-READ = ("pyproject.toml", "README.md", "LICENSE", ".ci", ".github", "assets/screenshots")
+READ = (
+    "pyproject.toml", "README.md", "LICENSE", ".ci", ".github", ".pre-commit-hooks.yaml",
+    "assets/screenshots",
+)  # fmt: skip
 """What tests read of the checkout besides themselves."""
 OWN = ("app", "assets", "blocks", "gradwire", "runtime", "tests")
 CLONE_NEWNET = 0x40000000

@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, str] = {
     "kept from it.",
     "bench": "Measure where time goes, block by block.",
     "diff": "Compare two diagrams, and what the difference does to gradients.",
+    "merge": "Merge two versions of a diagram by blocks and wires.",
     "picture": "Draw a diagram as PNG, SVG, PDF or TikZ.",
     "publish": "Write a page for readers without Gradwire: they change numbers and open stops, "
     "and see why.",
@@ -77,6 +78,8 @@ _ROOMS = {
     "contracts": "programs",
     "import": "interchange",
     "export": "interchange",
+    "diff": "versions",
+    "merge": "versions",
     "desktop": "desktop",
 }
 """The rooms of commands whose modules are not in the room ``commands``."""

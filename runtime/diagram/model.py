@@ -13,6 +13,7 @@ from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput
 from gradwire.blocks.names import MAIN as MAIN
 from gradwire.blocks.terms import term_name
+from gradwire.runtime.briefly import counted, few
 from gradwire.runtime.diagram.paths import PortName
 from gradwire.runtime.diagram.plain import blocks_of
 from gradwire.runtime.gc_pause import uncollected
@@ -242,6 +243,16 @@ class Diagram(Shown):
     """Where its file is, for data files beside it; not a part of the file."""
     measured: Measurements | None = field(default=None, compare=False, repr=False)
     """What the program that it comes from measured; not a part of the file."""
+
+    def __repr__(self) -> str:
+        count, pages = sum(len(page.blocks) for page in self.pages.values()), len(self.pages)
+        main = self.pages.get(MAIN, Page())
+        losses = [name for name, block in main.blocks.items() if block.head]
+        title = f" {self.title[:60]!r}" if self.title else ""
+        return (
+            f"<Diagram{title}: {counted(count, 'block')} on {counted(pages, 'page')}; "
+            f"{few(losses, 'loss', 'losses')}>"
+        )
 
     @property
     def main(self) -> Page:

@@ -11,6 +11,7 @@ from gradwire.blocks.errors import Location, RunError
 from gradwire.blocks.library.gradient import Gradient
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.blocks.paths import path_text
+from gradwire.runtime.briefly import MOST, counted, lines
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.diagram.model import Diagram
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -109,6 +110,17 @@ class Flow:
         self._together = LossSearches(self._searches, losses)
         self._states: dict[PortPath | None, Mapping[str, State]] = {}
         self._prepared = False
+
+    def __repr__(self) -> str:
+        trained = self.program.trainable
+        said = []
+        for loss in self.losses[:MOST]:
+            missed = [x for x in trained if not self.variable(x, loss).state.row.passes]
+            reached = f"{loss.block} reaches {len(trained) - len(missed)} of {len(trained)}"
+            said.append(f"{reached}{f', not {missed[0]} and others' if missed[1:] else ''}")
+            if len(missed) == 1:
+                said[-1] = f"{reached}, not {missed[0]}: {self.variable(missed[0], loss).sentence}"
+        return lines(f"<Flow of {counted(len(self.losses), 'loss', 'losses')}", said) + ">"
 
     # ---- verdicts -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.paths import path_text
+from gradwire.runtime.briefly import MOST, few, lines
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine.norms import rms
 from gradwire.runtime.flow.lazy import overlaid
@@ -90,6 +92,13 @@ class ObservedFlow:
         self._zero_shares: dict[tuple[str, frozenset[State]], Mapping[str, float]] = {}
         self._sentences: dict[str, NumericSentences] = {}
         self._elsewhere: dict[str, Elsewhere] = {}
+
+    def __repr__(self) -> str:
+        names = self.program.trainable
+        said = [f"{n}: {self.variable(n).state.value}" for n in islice(names, MOST)]
+        more = [""] * (len(names) - len(said))  # only counted
+        head = f"<ObservedFlow of {few([x.block for x in self.losses], 'loss', 'losses')}"
+        return lines(head, [*said, *more]) + ">"
 
     @property
     def losses(self) -> tuple[PortPath, ...]:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import RunError
+from gradwire.runtime.engine import Session
+from gradwire.runtime.flow import diagnose, reassurance
+from gradwire.runtime.interchange.importing.capturing import capture
 from gradwire.runtime.interchange.importing.torch.versions import within
 
 if TYPE_CHECKING:
@@ -80,23 +83,43 @@ def watch(
     )
 
 
-def why(tensor: Any) -> str:
+def why(subject: Any, *args: Any, **kwargs: Any) -> str:
     """Why a tensor of PyTorch gets gradient or not, as far as is known; never a guess.
 
     Of a parameter that is watched, from the record of its step. Of others, from ``.grad``. Of a
     result, such as a loss, what gradient of it reaches, from autograd's graph while that exists.
 
-    Raises RunError for what is no tensor of PyTorch.
+    Of a function for JAX, or of PyTorch, that is followed by its arguments: what is wrong with the
+    gradients of its result, by the parameters, found as ``gradwire.capture`` and ``diagnose`` do:
+    ``why(loss_fn, params, batch)``.
+
+    Raises RunError for what is neither, and what ``gradwire.capture`` does.
     """
     torch = sys.modules.get("torch")
+    is_tensor = torch is not None and isinstance(subject, torch.Tensor)
+    if callable(subject) and not is_tensor and (args or kwargs):
+        return _why_function(subject, args, kwargs)
+    tensor = subject
     if torch is None or not isinstance(tensor, torch.Tensor):
         raise RunError(
             "Only a tensor of PyTorch has gradient to ask for.",
             expected="a parameter, or a result such as the loss",
             got=type(tensor).__name__,
-            next_step="For a function of JAX, use gradwire.capture.",
+            next_step="Of a function, give its arguments too: why(loss_fn, params, batch).",
         )
     with within(str(torch.__version__)):
         from gradwire.runtime.watch.torch.asking import why_tensor
 
     return why_tensor(tensor)
+
+
+def _why_function(function: Callable[..., Any], args: Any, kwargs: Any) -> str:
+    """What is wrong with the gradients of what a function computes."""
+    imported = capture(function, *args, **kwargs)
+    session = Session(imported.diagram)
+    if not session.losses:
+        return "It gives no single float, so there is nothing to differentiate."
+    findings = [finding.sentence for finding in diagnose(session)]
+    checked = [str(remark) for remark in imported.remarks if remark.kind == "checked"]
+    lines = findings or [reassurance(session.program, session.losses)]
+    return "\n".join(dict.fromkeys([*lines, *checked]))

@@ -64,6 +64,13 @@ class Report:
         lines += [f"  {found}" for found in self.found] or [f"  {self.well or NOTHING}"]
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        """The page that ``html`` writes, in a frame of its own."""
+        return f'<iframe srcdoc="{escape(self._page())}" width="100%" height="480"></iframe>'
+
     def as_json(self) -> Mapping[str, Any]:
         """The same as numbers, texts, lists and dicts."""
         return {
@@ -84,6 +91,9 @@ class Report:
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write it as one page, which needs nothing else. Raises OSError."""
+        Path(path).write_text(self._page(), "utf-8")
+
+    def _page(self) -> str:
         wrong = "".join(f"<li>{escape(str(found))}</li>" for found in self.found)
         rows = "".join(
             f"<tr><td><code>{escape(row.name)}</code></td><td>{escape(row.state)}</td>"
@@ -92,7 +102,7 @@ class Report:
             for row in self.rows
         )
         title = escape(f"Gradients of {self.model} after {self.steps} steps")
-        page = (
+        return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
             '<meta name="viewport" content="width=device-width">'
             f"<style>{_STYLE}</style><h1>{title}</h1>"
@@ -100,7 +110,6 @@ class Report:
             "<table><tr><th>Parameter<th>State<th>rms of gradient<th>update / weight<th>Why</tr>"
             f"{rows}</table></html>"
         )
-        Path(path).write_text(page, "utf-8")
 
 
 def _number(x: float | None) -> str:

@@ -65,6 +65,7 @@ def test_processes_are_started_in_one_place():
             "subprocess", "subprocess.PIPE", "subprocess.Popen", "subprocess.TimeoutExpired",
             "sys.executable",
         },
+        "runtime/programs/references.py": {"subprocess", "subprocess.run"},  # git
         "app/services/translation.py": {"subprocess", "subprocess.run"},  # Qt's, and no Python
         "runtime/cli/desktop/desktop.py": {"sys.executable"},  # only named in a message
         "runtime/cli/desktop/entries.py": {  # named in an entry; the desktop's own indexers

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gradwire.runtime.briefly import counted
 from gradwire.runtime.cli.arguments import Json
 from gradwire.runtime.cli.output import UsageError, print_json
 from gradwire.runtime.cli.reading import shown_reading
@@ -117,8 +118,8 @@ def _parts(found: Imported, target: Path) -> list[Part]:
     losses = [name for name, block in found.diagram.main.blocks.items() if block.head]
     parts: list[Part] = [
         str(target),
-        f"{_count(sum(kinds.values()), 'block')} on {_count(len(pages), 'page')}, "
-        f"{_count(len(found.parameters), 'parameter')}; loss: {', '.join(losses) or 'none'}",
+        f"{counted(sum(kinds.values()), 'block')} on {counted(len(pages), 'page')}, "
+        f"{counted(len(found.parameters), 'parameter')}; loss: {', '.join(losses) or 'none'}",
     ]
     rows: list[tuple[str, ...]] = [
         (remark.kind, remark.block, remark.written, remark.text) for remark in found.remarks[:_MOST]
@@ -128,10 +129,6 @@ def _parts(found: Imported, target: Path) -> list[Part]:
     if rows:
         parts.append(Table("Remarks", ("about", "block", "written at", "what"), tuple(rows)))
     return parts
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _to_json(found: Imported, target: Path) -> dict[str, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from dataclasses import field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.engine.norms import combined_rms_by_name, rms_of_each
+from gradwire.runtime.briefly import MOST, few, lines
+from gradwire.runtime.engine.norms import combined_rms_by_name, rms, rms_of_each
 from gradwire.runtime.engine.plan.sparse.reading import compact
 from gradwire.runtime.engine.session.by_path import rows_among
 
@@ -57,6 +59,15 @@ class Run:
     wire_trees: Mapping[str, Tree] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
     """The reasons why some blocks of a partial session have no values."""
+
+    def __repr__(self) -> str:
+        losses = [f"{loss.block} = {float(np.sum(self.values[loss])):.4g}" for loss in self.losses]
+        gradients = []
+        for name, gradient in islice(self.gradients.items(), MOST):
+            gradients.append(f"{name}: {None if gradient is None else f'rms {rms(gradient):.4g}'}")
+        more = [""] * (len(self.gradients) - len(gradients))  # only counted
+        head = f"<Run: {few(losses, 'loss', 'losses')}; gradients of"
+        return lines(head, [*gradients, *more]) + ">"
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Run:

@@ -104,6 +104,9 @@ class Session(Shown):
         self._page = page
         self._reset(diagram)
 
+    def __repr__(self) -> str:
+        return f"<Session of {self.diagram!r}>"
+
     def _reset(self, diagram: Diagram) -> None:
         self.diagram = diagram
         self.generation += 1

@@ -65,6 +65,9 @@ class Finding:
     affected: tuple[str, ...] = ()
     written: str = ""
 
+    def __repr__(self) -> str:
+        return f"<{self.complaint.words}: {self.key}: {self.sentence}>"
+
 
 def placed(program: Program, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Findings with the place in an imported program, where the block to blame has one; sentences

@@ -360,3 +360,6 @@ class Verdict:
     repair: Sequence[Cutter] = ()
     leaves: tuple[int, int] | None = None
     cure: str = ""
+
+    def __repr__(self) -> str:
+        return f"<{self.state.value} {self.wire}: {self.sentence}>"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from html import escape
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import BuildError
+from gradwire.runtime.briefly import counted, lines
 
 if TYPE_CHECKING:
     from gradwire.blocks.errors import Location
     from gradwire.runtime.diagram.model import Diagram
 
+_LONGEST = 160
+"""Characters of a remark at a prompt, at most."""
+_MOST = 40
+"""Remarks in a notebook, at most."""
 RemarkKind: TypeAlias = Literal["cut", "lost", "specialised", "unrolled", "checked", "note"]
 """What a remark is about: a stop that the model has (cut), what no diagram can express (lost), what
 holds for the given input alone (specialised), a loop that became blocks (unrolled), a comparison
@@ -67,3 +73,14 @@ class Imported:
     parameters: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        checked = [str(remark) for remark in self.remarks if remark.kind == "checked"]
+        others = [str(remark) for remark in self.remarks if remark.kind != "checked"]
+        head = f"<Imported: {counted(len(self.parameters), 'parameter')}, {self.diagram!r}"
+        return lines(head, [text[:_LONGEST] for text in (*checked, *others)]) + ">"
+
+    def _repr_html_(self) -> str:
+        """The diagram, as it shows itself in a notebook, and what is to be known about it."""
+        remarks = "".join(f"<li>{escape(str(remark))}</li>" for remark in self.remarks[:_MOST])
+        return f"{self.diagram._repr_html_()}<ul>{remarks}</ul>"

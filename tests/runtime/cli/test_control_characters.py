@@ -41,6 +41,7 @@ INVOCATIONS: dict[str, list[list[str]]] = {
               ["FILE", "--contracts", "--json", "--junit", "JUNIT"],
               ["FILE", "--findings", "--sarif", "JUNIT", "--baseline", "MISSING"]],
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
+    "merge": [["FILE", "FILE", "OTHER", "-o", "IMPORTED"], ["FILE", "MISSING", "OTHER"]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
     "import": [["MODEL", "-o", "IMPORTED"], ["MODEL", "-o", "IMPORTED", "--json"], ["MISSING"],

@@ -71,7 +71,8 @@ EVERY = [
     "timeline {0} --json", "train {0} --out {0}.run --steps 1", "quiz {0} --answers",
     "lesson {1} --no-keep", "grade {1} {2}",
     f"study {ROOT}/assets/studies/training_em.study.json --seeds 1 --steps 1",
-    "bench {0} --seconds 0", "diff {0} {0}", "picture {0} -o {0}.svg",
+    "bench {0} --seconds 0", "diff {0} {0}", "merge {0} {0} {0} --json", "contracts infer {0}",
+    "picture {0} -o {0}.svg",
     "publish {0} -o {0}.html", "export {0} --to numpy",
     f"import {ROOT}/assets/models/mxnet_seed.json -o {{0}}.imported.gradwire.json",
     "blocks", "schema", "demo --no-window", "--help", "run --help",
@@ -79,8 +80,8 @@ EVERY = [
 
 
 def test_every_command_is_tried():
-    # One waits for the user, one changes the desktop, one runs what the user has.
-    left_out = {"edit", "desktop", "watch"}
+    # One waits for the user, one changes the desktop, others run what the user has, or serve.
+    left_out = {"edit", "desktop", "watch", "fix", "mcp"}
     assert {line.split()[0] for line in EVERY} == {*COMMANDS, "--help"} - left_out
 
 
@@ -183,7 +184,7 @@ def test_what_was_mistyped_is_shown_as_symbols():
 def test_an_interrupted_command_ends_with_130(seed):
     script = "import gradwire.runtime.cli.sessions as s, signal, sys\n" \
              "import gradwire.runtime.cli.entry as c\n" \
-             "s.load = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n" \
+             "s.imported_subject = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n" \
              "sys.exit(c.main(['run', 'x']))"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -1,0 +1,1 @@
+"""Commands about several versions of a diagram."""

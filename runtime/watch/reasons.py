@@ -43,6 +43,7 @@ class Trouble(Enum):
     IN_PLACE = "changed in place"
     NO_BACKWARD = "no backward"
     DIAGNOSED = "found in the step"
+    FAILED = "backward fails"
 
 
 @dataclass(frozen=True, eq=False)

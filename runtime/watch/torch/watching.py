@@ -16,6 +16,7 @@ import torch
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
 from gradwire.runtime.watch.diagram import Structure, structure_of
 from gradwire.runtime.watch.reasons import (
     Found,
@@ -26,6 +27,7 @@ from gradwire.runtime.watch.reasons import (
     reason,
 )
 from gradwire.runtime.watch.report import Report, Row
+from gradwire.runtime.watch.step import Line, shown
 from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.owners import ownership, strangers
 from gradwire.runtime.watch.torch.recorder import Recorder
@@ -53,6 +55,15 @@ _SAMPLES = 10
 """Steps from one look at updates to the next."""
 _LARGE = 0.5
 """Update relative to the weights that is told, where it is so again and again."""
+_FAILURES = {
+    "through the graph a second time": "goes into a graph a second time, which an earlier call has "
+    "freed: something that an earlier step has computed is used again. Take that with detach(), "
+    "such as a hidden state that is carried on, or compute it anew.",
+    "modified by an inplace operation": "needs a tensor as it was, and it has been written over "
+    "since. Write out of place, or into a clone(); where step() of an optimiser came in between, "
+    "call backward() before it, or compute anew after it.",
+}
+"""What calls of ``backward`` raise, by what PyTorch says."""
 _FORWARDS = 8
 """Calls of the model in one step that a replay can have, at most."""
 
@@ -285,6 +296,16 @@ class Watch:
             if isinstance(x, torch.Tensor) and x.numel() == 1:
                 self._loss = x.detach()
         self._is_checked = False
+
+    def backward_failed(self, error: RuntimeError) -> None:
+        """``backward`` has raised; a step that is captured whole tells more of it."""
+        is_seen = self._whole is not None and not self._whole.is_over
+        if not is_seen and self._recorder is None:
+            line = shown(Line(*user_line()))
+            for what, text in _FAILURES.items():
+                if what in str(error):
+                    text = f"backward(){f' ({line})' if line else ''} {text}"
+                    self._tell(Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ()))
 
     def step(self) -> None:
         """Say that a step is over, where no optimiser of PyTorch does: before the update."""
@@ -586,7 +607,13 @@ def _patch() -> None:
         if not _is_paused:
             for each in _watching:
                 each._guarded(each.backward_of)(given)
-        return real(tensors, *args, **kwargs)
+        try:
+            return real(tensors, *args, **kwargs)
+        except RuntimeError as error:
+            if not _is_paused:
+                for each in _watching:
+                    each._guarded(each.backward_failed)(error)
+            raise
 
     torch.autograd.backward = backward
 

@@ -63,6 +63,22 @@ def test_the_report_says_what_was_seen():
     assert str(train(Net(), capture=False).report()).endswith("Nothing was found.")
 
 
+def test_a_later_step_whose_backward_fails_is_told():
+    cell, head = nn.Linear(4, 4), nn.Linear(4, 1)
+    model = nn.ModuleList([cell, head])
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    state = torch.zeros(1, 4)
+    with gw.watch(model, optimizer, quiet=True, every=0) as watched:
+        with pytest.raises(RuntimeError, match="a second time"):
+            for _ in range(4):
+                optimizer.zero_grad()
+                state = torch.tanh(cell(state) + 1)
+                head(state).sum().backward()
+                optimizer.step()
+    (found,) = [each for each in watched.found if "a second time" in each.sentence]
+    assert found.written[0].startswith("test_whole_step.py:") and "detach()" in found.sentence
+
+
 def test_another_step_on_request():
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -13,6 +13,12 @@ from gradwire.runtime.cli.output import UsageError
 from gradwire.runtime.engine.plan.numpy_engine import MOST_THREADS
 from gradwire.runtime.engine.session.engines import NAMES
 from gradwire.runtime.flow.numbers.rules import Thresholds
+
+
+def output_option(help: str) -> Any:
+    """``-o OUT``, the file to write."""
+    return typer.Option("--output", "-o", parser=Path, metavar="OUT", help=help, show_default=False)
+
 
 DiagramFile: TypeAlias = Annotated[
     Path,

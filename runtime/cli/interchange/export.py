@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.arguments import DiagramFile, output_option
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
@@ -36,13 +36,8 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="The file to write; its ending is .py, or .onnx. Without it source is printed.",
-            show_default=False,
+        output_option(
+            "The file to write; its ending is .py, or .onnx. Without it source is printed."
         ),
     ] = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gradwire.runtime.briefly import counted
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, output_option
 from gradwire.runtime.cli.output import UsageError, print_json
 from gradwire.runtime.cli.reading import shown_reading
 from gradwire.runtime.data.progress import report
@@ -41,14 +41,9 @@ def import_(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="The diagram to write; its ending is .gradwire.json. Without it, a new file in "
-            "the current folder that is named like the model.",
-            show_default=False,
+        output_option(
+            "The diagram to write; its ending is .gradwire.json. Without it, a new file in "
+            "the current folder that is named like the model."
         ),
     ] = None,
     shapes: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gradwire.runtime.cli.arguments import output_option
 from gradwire.runtime.cli.contracts import parameters_of
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
@@ -33,14 +34,7 @@ def contracts(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="Write them to this new file instead.",
-            show_default=False,
-        ),
+        output_option("Write them to this new file instead."),
     ] = None,
 ) -> None:
     """Write the contracts that hold today: what gets gradient from what, and what is kept from it.

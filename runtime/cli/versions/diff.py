@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, output_option
 from gradwire.runtime.cli.commands.picture import (
     ENDINGS,
     drawing,
@@ -53,14 +53,7 @@ def diff(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="Also draw the page of B with the differences: .svg, .png, .pdf or .tex.",
-            show_default=False,
-        ),
+        output_option("Also draw the page of B with the differences: .svg, .png, .pdf or .tex."),
     ] = None,
     page: Annotated[
         str | None,

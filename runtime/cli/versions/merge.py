@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, output_option
 from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json, say
 from gradwire.runtime.diagram import Diagram, save
 from gradwire.runtime.diagram.files.regular import answered
@@ -26,14 +26,7 @@ def merge(
     theirs: Annotated[Path, _file("The other side.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="Write the merged diagram here; without it over OURS.",
-            show_default=False,
-        ),
+        output_option("Write the merged diagram here; without it over OURS."),
     ] = None,
     json: Json = False,
 ) -> None:

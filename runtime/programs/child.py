@@ -12,7 +12,15 @@ import sys
 import threading
 import traceback
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,7 +33,7 @@ from gradwire.runtime.programs.scripts import watched_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
+    from types import CodeType, TracebackType
 
     from gradwire.runtime.interchange.importing.imported import Imported
 
@@ -71,13 +79,19 @@ def _replace(sources: Mapping[str, str]) -> None:
     """Let files have other contents for all that this process imports."""
     if not sources:
         return
-    real = SourceFileLoader.get_code
 
-    def get_code(loader: SourceFileLoader, fullname: str) -> Any:
-        text = sources.get(loader.path)
-        return real(loader, fullname) if text is None else compile(text, loader.path, "exec")
+    class Replacing(SourceFileLoader):
+        def get_code(self, fullname: str) -> CodeType | None:
+            text = sources.get(self.path)
+            return super().get_code(fullname) if text is None else compile(text, self.path, "exec")
 
-    setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010  # mypy has it as one method of all loaders
+    loaders = (
+        (ExtensionFileLoader, EXTENSION_SUFFIXES),
+        (Replacing, SOURCE_SUFFIXES),
+        (SourcelessFileLoader, BYTECODE_SUFFIXES),
+    )
+    sys.path_hooks.insert(0, FileFinder.path_hook(*loaders))
+    sys.path_importer_cache.clear()
     for path, text in sources.items():
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
 
@@ -123,7 +137,8 @@ def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
             expected="a function without arguments that makes the model",
             got=type(found).__name__,
         )
-    return found  # type: ignore[no-any-return]  # callable() has seen it
+    function: Callable[[], Any] = found
+    return function
 
 
 def _seed() -> None:

@@ -161,7 +161,7 @@ class Watch:
                     method(*args, **kwargs)
             except NotFiniteError:
                 raise
-            except Exception as error:  # ours: it is told once, and the training goes on
+            except Exception as error:  # no fault of watching may stop a training
                 self._fail(error)
 
         return hook
@@ -221,7 +221,7 @@ class Watch:
         if is_free and can_capture(self._inner, is_asked=is_asked):
             try:
                 self._whole = WholeStep(self._inner, self.optimizers)
-            except Exception as error:  # ours: the training goes on, and is watched, without it
+            except Exception as error:  # no fault of a capture may stop a training
                 self.not_captured = error
 
     def _end_whole(self) -> None:
@@ -230,7 +230,7 @@ class Watch:
         if whole is not None:
             try:
                 self._diagnose(whole)
-            except Exception as error:  # ours: it is told once, and the training goes on
+            except Exception as error:  # no fault of watching may stop a training
                 self._fail(error)
 
     def _diagnose(self, whole: WholeStep) -> None:

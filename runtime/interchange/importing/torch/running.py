@@ -54,6 +54,6 @@ class Running:
             return work()
         try:
             return work()
-        except Exception as error:  # ours: the program goes on without us
+        except Exception as error:  # whatever fails here must not stop a live program
             self.give_up(error)
             return None

@@ -34,6 +34,7 @@ def test_conflicts_are_listed(gradwire, seed, tmp_path):
     assert report["conflicts"] == [{"page": "", "what": "title", "kept": "ours"}]
 
 
+# .ci/run itself needs git, so it is skipped on other machines only.
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_git_merges_with_it(seed, tmp_path, monkeypatch):
     folder = tmp_path / "repository"

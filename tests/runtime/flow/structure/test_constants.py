@@ -72,7 +72,10 @@ def test_a_target_that_an_optimiser_owns_should_get_gradient():
 @pytest.mark.parametrize("width", [4, 8])
 def test_a_body_cut_off_from_its_head_is_no_target_even_if_it_has_the_same_layers(width):
     body, head = nn.Linear(4, width), nn.Linear(width, width)
-    step = lambda x: head(body(x).detach()).pow(2).mean()  # noqa: E731
+
+    def step(x):
+        return head(body(x).detach()).pow(2).mean()
+
     assert said(step, X) == {("no_gradient", "body")}
     assert said(step, X, trains=[body, head]) == {("no_gradient", "body")}
 
@@ -100,13 +103,22 @@ def test_a_discriminator_judges_data_as_well_as_what_is_detached():
 
 def test_a_critic_passes_gradient_on_but_a_forgotten_head_is_unowned():
     actor, critic = network(4, 3), network(3, 1)
-    act = lambda x: -critic(actor(x)).mean()  # noqa: E731
+
+    def act(x):
+        return -critic(actor(x)).mean()
+
     text = said(act, X, trains=[actor])
     assert "critic/2/weight and critic/2/bias are updated by no optimiser here" in text
-    learn = lambda x, y: (critic(actor(x)) - y).pow(2).mean()  # noqa: E731
+
+    def learn(x, y):
+        return (critic(actor(x)) - y).pow(2).mean()
+
     assert said(learn, X, Y[:, :1], trains=[actor]) == {("unowned", "critic")}
     labels = Y[:, :1].clone()
-    closed = lambda x: (critic(actor(x)) - labels).pow(2).mean()  # noqa: E731
+
+    def closed(x):
+        return (critic(actor(x)) - labels).pow(2).mean()
+
     assert said(closed, X, trains=[actor]) == {("unowned", "critic")}
 
 

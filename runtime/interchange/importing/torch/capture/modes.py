@@ -111,7 +111,7 @@ class Once:
             return work()
         try:
             return work()
-        except Exception as error:  # ours, or the program's own
+        except Exception as error:  # whatever fails here, a live program gets its result
             if self._has_raised:
                 raise
             self._recording.give_up(error)

@@ -153,7 +153,10 @@ def test_many_variables_without_such_patterns_are_refused():
         return optim.SGD([p for i, p in enumerate(model.parameters()) if i % 3 == 0])
 
     model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(105)))
-    loss = lambda x: model(x).square().mean()  # noqa: E731
+
+    def loss(x):
+        return model(x).square().mean()
+
     with pytest.raises(UnsupportedError, match="70 parameters, and they are no whole modules"):
         gw.capture(loss, torch.randn(3, 2), optimizer=every_third(model))
 

@@ -87,7 +87,7 @@ def main() -> int:
         command = [
             python, "-P", "-m", "pytest", "-c", suite / "pyproject.toml", "--rootdir", suite,
             "-o", "addopts=-rs --strict-markers --strict-config --import-mode=importlib",
-            "-m", "not checkout", "-p", "no:cacheprovider", "--dist=loadgroup",
+            "-m", "not checkout", "-p", "no:cacheprovider", "--dist=loadfile",
             f"--tx={WORKERS}*popen//python={python} -P", *sys.argv[2:], suite / "tests",
         ]  # fmt: skip
         kept = {k: v for k, v in os.environ.items() if not k.startswith("GRADWIRE")}

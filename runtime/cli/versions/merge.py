@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gradwire.runtime.cli.arguments import Json, output_option
-from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json, say
+from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json
 from gradwire.runtime.diagram import Diagram, save
 from gradwire.runtime.diagram.files.regular import answered
 from gradwire.runtime.diagram.files.storage import load_version
@@ -45,7 +45,9 @@ def merge(
         conflicts = [conflict._asdict() for conflict in found.conflicts]
         print_json({"report": "merge", "version": 1, "file": str(target), "conflicts": conflicts})
     else:
-        say(*(visible(f"{target}: conflict: {conflict}") for conflict in found.conflicts))
+        lines = [f"conflict: {conflict}" for conflict in found.conflicts] or ["merged"]
+        for line in lines:
+            typer.echo(visible(f"{target}: {line}"))
     raise typer.Exit(PROBLEMS if found.conflicts else CLEAN)
 
 

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.importing.kinds import is_kind
-from gradwire.blocks.library.activations import LogSoftmax, Softmax, Softplus
-from gradwire.blocks.library.losses import BinaryCrossEntropy, CrossEntropy
-from gradwire.blocks.library.parts import PickAlong
 from gradwire.runtime.flow.structure.neighbours import SHAPES, neighbours_of
 from gradwire.runtime.flow.tools.findings import (
     NO_LOGARITHM,
@@ -28,8 +25,16 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow.observed import ObservedFlow
 
 _SQUASHING = ("Sigmoid", "Softmax")
+_OWN = {
+    "BinaryCrossEntropy": ("prediction", "sigmoid"),
+    "CrossEntropy": ("logits", "softmax"),
+    "LogSoftmax": ("x", "softmax"),
+    "Softplus": ("x", "sigmoid"),
+}
+"""Types that squash an input themselves: which one, and how."""
 _SAME = SHAPES | {"Cast", "Clip", "Dropout", "StopGradient"}
 """Types whose result is still a probability, or a logarithm, where their input is."""
+_ENDS = {"PageInput", "PageOutput"}
 _LOGARITHMS = ("Log", "Log1p", "LogSoftmax", "LogSumExp", "Softplus")
 _NORMALISING = {"Log", "LogSumExp"}
 """Types that may make a likelihood of scores in another term."""
@@ -65,18 +70,13 @@ class LossInputs:
     def squashed_twice(self) -> Iterator[Finding]:
         """Blocks that are given the output of a Softmax or a Sigmoid in place of logits."""
         for path, instance in self.program.instances.items():
-            match instance.block:
-                case CrossEntropy():
-                    port, own, complaint = "logits", "softmax", SOFTMAX_TWICE
-                case LogSoftmax():
-                    port, own, complaint = "x", "softmax", SOFTMAX_TWICE
-                case BinaryCrossEntropy(given="logits"):
-                    port, own, complaint = "prediction", "sigmoid", SIGMOID_TWICE
-                case Softplus():
-                    port, own, complaint = "x", "sigmoid", SIGMOID_TWICE
-                case _:
-                    continue
-            is_term = isinstance(instance.block, Softplus)
+            block: Any = instance.block
+            kind = next((kind for kind in _OWN if is_kind(block, kind)), "")
+            if not kind or (kind == "BinaryCrossEntropy" and block.given != "logits"):
+                continue
+            port, own = _OWN[kind]
+            complaint = SOFTMAX_TWICE if own == "softmax" else SIGMOID_TWICE
+            is_term = kind == "Softplus"
             makers = self._makers(path, port, _SAME | {"Neg"} if is_term else _SAME)
             if not makers or not all(map(self._is_squashing, makers)):
                 continue
@@ -88,12 +88,13 @@ class LossInputs:
 
     def _along_another_axis(self, path: InstancePath, port: str, maker: InstancePath) -> bool:
         """Whether a Softmax next to a LogSoftmax normalises along another axis than it."""
-        outer, inner = self.program.block(path), self.program.block(maker)
-        if not (isinstance(outer, LogSoftmax) and isinstance(inner, Softmax)):
+        outer: Any = self.program.block(path)
+        inner: Any = self.program.block(maker)
+        if not (is_kind(outer, "LogSoftmax") and is_kind(inner, "Softmax")):
             return False
-        source = self.near.sources(path)[port]
-        axes = len(self.program.ports[source].shape)
-        return source.block == maker and (outer.axis - inner.axis) % axes != 0
+        (source,) = self._makers(path, port, _ENDS)
+        axes = len(self.program.ports[maker.port("out")].shape)
+        return source == maker and (outer.axis - inner.axis) % axes != 0
 
     def _is_added_up(self, path: InstancePath) -> bool:
         """Whether a block is a term of a loss."""
@@ -104,8 +105,8 @@ class LossInputs:
     def likelihoods(self) -> Iterator[Finding]:
         """Means of what a class is given, negated, where that is no logarithm."""
         for path, instance in self.program.instances.items():
-            block = instance.block
-            if not isinstance(block, PickAlong):
+            block: Any = instance.block
+            if not is_kind(block, "PickAlong"):
                 continue
             makers = self._makers(path, "x")
             if text := self._across(path, block.axis):
@@ -119,14 +120,14 @@ class LossInputs:
         """What is said where a class is picked along an axis that its LogSoftmax, next to it,
         doesn't normalise along; empty elsewhere.
         """
-        source = self.near.sources(path).get("x")
-        maker = None if source is None else self.program.block(source.block)
-        if source is None or not isinstance(maker, LogSoftmax):
-            return ""
-        axes = len(self.program.ports[source].shape)
-        if (maker.axis - axis) % axes == 0 or not self._is_likelihood(path, source.block):
-            return ""
-        return value_sentences.ACROSS.format(source.block, maker.axis % axes, path, axis % axes)
+        for source in self._makers(path, "x", _ENDS):
+            maker: Any = self.program.block(source)
+            if is_kind(maker, "LogSoftmax") and self._is_likelihood(path, source):
+                axes = len(self.program.ports[source.port("out")].shape)
+                own = maker.axis % axes
+                if own != axis % axes:
+                    return value_sentences.ACROSS.format(source, own, path, axis % axes)
+        return ""
 
     def _logarithm_cure(self, maker: InstancePath) -> str:
         if is_kind(self.program.block(maker), "Softmax"):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tests.runtime.calculus.peers.comparisons import Answers, Comparison
     from tests.runtime.calculus.tracing import Array
 
-pytestmark = pytest.mark.xdist_group("choices")  # each process would compare all blocks anew
 Found = tuple[str, "Array", Site]
 """What was compared, the places where it differs, and the site."""
 

@@ -18,7 +18,7 @@ def test_two_versions(gradwire, seed, tmp_path):
     save(apply(load(seed), RenameBlock("a", "first")).after, ours)
     save(apply(load(seed), SetTitle("Theirs")).after, theirs)
     done = gradwire("merge", seed, ours, theirs, "-o", out)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out, done.err) == (0, f"{out}: merged\n", "")
     merged = load(out)
     assert "first" in merged.main.blocks and merged.title == "Theirs"
 
@@ -28,7 +28,7 @@ def test_conflicts_are_listed(gradwire, seed, tmp_path):
     save(apply(load(seed), SetTitle("Ours")).after, ours)
     save(apply(load(seed), SetTitle("Theirs")).after, theirs)
     done = gradwire("merge", seed, ours, theirs)
-    assert done.code == 1 and "conflict: title (kept ours)" in done.err
+    assert done.code == 1 and "conflict: title (kept ours)" in done.out
     assert load(ours).title == "Ours"
     report = gradwire("merge", seed, ours, theirs, "--json").json
     assert report["conflicts"] == [{"page": "", "what": "title", "kept": "ours"}]

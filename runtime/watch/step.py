@@ -6,6 +6,7 @@ record outlives its step at the cost of some hundred bytes a call.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import Enum, auto
@@ -123,6 +124,14 @@ class Step:
     unseen: dict[str, Line] = field(default_factory=dict)
     """Results of calls that were not seen, by autograd's names, and where they came up."""
     notes: list[str] = field(default_factory=list)
+    began: int = 0
+    """The number of autograd's next node when it began."""
+
+    def made(self, sequence: int) -> Call | None:
+        """The call that made autograd's node of this number; None where it isn't in the step."""
+        ends = [call.sequence for call in self.calls]
+        place = bisect_right(ends, sequence)
+        return self.calls[place] if self.began <= sequence and place < len(ends) else None
 
     def readers(self) -> dict[int, list[Call]]:
         """The calls that read each value, in order."""

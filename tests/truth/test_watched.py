@@ -16,7 +16,7 @@ from tests.truth.test_healthy import MODULES
 from tests.truth.watched import score_of, trained
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of some of the programs itself
-LEAST = {"questions": 0.75, "bugs": 0.7}
+LEAST = {"questions": 0.8, "bugs": 0.9}
 """Shares of the programs that call a module which are answered in full."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tests.truth.cases import Case, Score
 
 STEPS = 7
+_OWN = re.compile(r"\b(model|program)[/_]")
 _OF_CAPTURE = ("check", "data", "source", "structure", "loss")
 
 
@@ -95,14 +97,15 @@ def _train(
         before = len(stepped)
         try:
             loss = step()
-            if isinstance(loss, torch.Tensor) and loss.dim() == 0 and len(stepped) == before:
+            is_own = any(p.grad is not None for p in parameters.values())  # its calls of backward
+            if isinstance(loss, torch.Tensor) and loss.dim() == 0 and not is_own:
                 loss.backward()
                 made.numbers.append(loss.detach().clone())
         except Exception as error:  # as some programs do, which is what is asked about
             made.raised = f"{type(error).__name__}: {error}"
             break
         made.numbers += [p.grad.clone() for p in parameters.values() if p.grad is not None]
-        if len(stepped) == before:
+        if len(stepped) == before and not is_own:
             _update(optimizer, parameters.values(), everything)
     for handle in handles:
         handle.remove()
@@ -145,7 +148,8 @@ def score_of(case: Case) -> tuple[Score | None, str, list[str]]:
     made = trained(case.capture, about=case.about)
     if not made.calls_a_module:
         return None, "", []
-    # Pages of a captured function go by the names of its variables, those of a model by its own.
-    meant = replace(case, names=tuple(name.replace("model/", "") for name in case.names))
-    said = [sentence.replace("model/", "") for sentence in made.said]
+    # Pages of a captured function go by the names of its variables, those of a model by its own,
+    # which is a variable of ``trained``.
+    meant = replace(case, names=tuple(_OWN.sub("", name) for name in case.names))
+    said = [_OWN.sub("", sentence) for sentence in made.said]
     return *meant.score(said), said

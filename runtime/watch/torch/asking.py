@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.watch.torch.listening import watching
 from gradwire.runtime.watch.torch.measures import is_finite, norms
-from gradwire.runtime.watch.torch.watching import watching
 
 if TYPE_CHECKING:
     from gradwire.runtime.watch.torch.watching import Watch

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.modules import module as module_hooks
 from torch.optim import optimizer as optimizer_hooks
 
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_name
 from gradwire.runtime.watch.torch.owners import owned_by
+from gradwire.runtime.watch.torch.switches import noted
 from gradwire.runtime.watch.torch.watching import Watch
 
 if TYPE_CHECKING:
     from gradwire.runtime.watch.reasons import Found
+    from gradwire.runtime.watch.torch.whole_step import WholeStep
 
 
 class EnoughError(BaseException):
@@ -38,31 +41,47 @@ class Everything:
         self._steps = steps
         self._guard, self._source, self._on_finding = guard, source, on_finding
         self._depth = 0
+        self._first: Watch | None = None
+        """What is called without gradient before anything is trained: perhaps it was to be."""
         self._known: set[int] = set()
         """Parameters that are watched, by identity."""
 
     def called(self, module: Any, args: Any) -> None:
         """A module is called."""
         self._depth += 1
-        if self._depth > 1 or not torch.is_grad_enabled():
+        if self._depth > 1:
             return
         trained = {id(p) for p in module.parameters() if p.requires_grad}
-        if trained - self._known:
+        if not torch.is_grad_enabled() or not trained:
+            if self._first is None and not self.watches:
+                self._first = self._watch(module)
+        elif trained - self._known:
+            begun = None
+            if self._first is not None:
+                # What was called before another model may be a part of the same step.
+                begun = None if self._first.model is module else self._first.hand_over()
+                self._first.drop()
+                self._first = None
             self._known |= trained
-            on_cpu = all(p.device.type == "cpu" for p in module.parameters())
-            watch = Watch(
-                module,
-                (),
-                every=1000,
-                check_every=1 if on_cpu else 10,
-                guard=self._guard,
-                quiet=False,
-                on_finding=self._on_finding,
-                on_look=None,
-                source=self._source,
-                hooks=False,
-            )
-            self.watches.append(watch)
+            with nullcontext() if begun is None else begun.asleep():
+                self.watches.append(self._watch(module, begun))
+
+    def _watch(self, module: Any, begun: WholeStep | None = None) -> Watch:
+        on_cpu = all(p.device.type == "cpu" for p in module.parameters())
+        return Watch(
+            module,
+            (),
+            every=1000,
+            check_every=1 if on_cpu else 10,
+            guard=self._guard,
+            quiet=False,
+            on_finding=self._on_finding,
+            on_look=None,
+            source=self._source,
+            hooks=False,
+            name=user_name(module),
+            begun=begun,
+        )
 
     def returned(self, module: Any, args: Any, result: Any) -> None:
         """It has returned, or raised."""
@@ -84,6 +103,10 @@ class Everything:
 
     def close(self) -> None:
         """End all watching."""
+        if self._first is not None:
+            self._first.close(look=False)
+            if self._first.found:
+                self.watches.append(self._first)
         trains = any(watch.optimizers for watch in self.watches)
         for watch in self.watches:
             # What nothing updates where something else is updated is meant to stay as it is.
@@ -109,7 +132,7 @@ def watched_everything(
     After so many ``steps`` of one of them EnoughError is raised where that was trained.
     """
     everything = Everything(guard=guard, source=source, on_finding=on_finding, steps=steps)
-    with ExitStack() as stack:
+    with noted(), ExitStack() as stack:
         for handle in (
             module_hooks.register_module_forward_pre_hook(everything.called),
             module_hooks.register_module_forward_hook(everything.returned, always_call=True),

@@ -10,23 +10,20 @@ import re
 import sys
 import threading
 import weakref
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch.overrides import (
-    TorchFunctionMode,
-    _len_torch_function_stack,
-    _pop_mode,
-    _push_mode,
-)
 
 from gradwire.runtime.interchange.importing.torch.calls import Calls
 from gradwire.runtime.interchange.importing.torch.capture.frames import region, user_line
-from gradwire.runtime.interchange.importing.torch.capture.modes import functions_patched
+from gradwire.runtime.interchange.importing.torch.capture.modes import (
+    FunctionMode,
+    functions_patched,
+)
 from gradwire.runtime.watch.step import (
     Call,
     Change,
@@ -40,6 +37,7 @@ from gradwire.runtime.watch.step import (
     shown,
 )
 from gradwire.runtime.watch.torch.measures import parameters_of
+from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
@@ -71,10 +69,8 @@ class Recorder:
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.step = Step()
+        self.step = Step(began=_sequence())
         self.failure: Exception | None = None
-        self.broken: list[str] = []
-        """Where the program changed in place what backward needs, as far as is known."""
         self.active = False
         self._modules = dict(model.named_modules())
         self._calls = Calls()
@@ -141,7 +137,7 @@ class Recorder:
             if variable is not None:
                 found.append(self._number(variable))
                 continue
-            place = bisect_left(self._ends, node._sequence_nr() + 1)
+            place = bisect_right(self._ends, node._sequence_nr())
             call = self.step.calls[place] if place < len(self._ends) else None
             if call is not None and call.fate is Fate.TRACKED and node is not tensor.grad_fn:
                 found.extend(call.outputs)
@@ -204,11 +200,10 @@ class Recorder:
         else:
             self._ours(self._called, name, inputs, args, kwargs, result)
 
-    def raised(self, name: str, error: Exception) -> None:
+    def raised(self, name: str) -> None:
         """It has raised."""
         if name == "backward":
             self.active = self.failure is None
-            self.broken = self._written_before(str(error))
 
     def _ours(self, method: Callable[..., Any], *args: Any) -> Any:
         """What a method of this class returns; None where it fails, which ends the recording."""
@@ -281,21 +276,25 @@ class Recorder:
 
     def _opened(self) -> Region:
         """What turned gradient off, and where."""
+        if (off := turned_off()) is not None:
+            return off
         name = "inference_mode" if torch.is_inference_mode_enabled() else region()
         return Region(name or "set_grad_enabled", _line())
 
-    def _written_before(self, error: str) -> list[str]:
-        """The writes that an error of backward may be about: into tensors of the shape it says."""
+    def written_before(self, error: str) -> str:
+        """The writes that an error of ``backward`` may be about: into tensors of the shape that it
+        says; empty where none is known.
+        """
         shape = re.search(r"\[\S*Tensor \[([\d, ]*)\]\]", error)
         if "inplace operation" not in error or shape is None:
-            return []
+            return ""
         wanted = tuple(int(n) for n in shape[1].split(",") if n.strip())
-        return [
+        return " ".join(
             f"{change.name} ({shown(change.line)}) changed a tensor of shape {list(wanted)} in "
             "place, and backward needs what it was: write it out of place."
             for change in self.step.changes
             if change.shape == wanted
-        ]
+        )
 
     # ---- custom functions ---------------------------------------------------------------------
 
@@ -405,7 +404,7 @@ class _Entered(NamedTuple):
     is_on: bool
 
 
-class _Listener(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
+class _Listener(FunctionMode):
     """Tells recorders of every call of a function; one for all that record in a thread."""
 
     def __init__(self) -> None:
@@ -424,9 +423,9 @@ class _Listener(TorchFunctionMode):  # type: ignore[misc]  # torch has no annota
         inputs = [recorder.begin(name, args, kwargs) for recorder in recorders]
         try:
             result = func(*args, **kwargs)
-        except Exception as error:
+        except Exception:
             for recorder in recorders:
-                recorder.raised(name, error)
+                recorder.raised(name)
             raise
         for recorder, given in zip(recorders, inputs, strict=True):
             recorder.end(name, given, args, kwargs, result)
@@ -455,15 +454,7 @@ class _Listener(TorchFunctionMode):  # type: ignore[misc]  # torch has no annota
         self.__enter__()
 
     def end(self) -> None:
-        """Leave the stack of modes, wherever this is in it by now."""
-        above = []
-        while _len_torch_function_stack():
-            mode = _pop_mode()
-            if mode is self:
-                break
-            above.append(mode)
-        for mode in reversed(above):
-            _push_mode(mode)
+        self.__exit__(None, None, None)
         self._patches.close()
 
 

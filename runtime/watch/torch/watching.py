@@ -6,8 +6,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ import torch
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
-from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
 from gradwire.runtime.watch.diagram import Structure, structure_of
 from gradwire.runtime.watch.reasons import (
     Found,
@@ -27,7 +26,8 @@ from gradwire.runtime.watch.reasons import (
     reason,
 )
 from gradwire.runtime.watch.report import Report, Row
-from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.torch import listening
+from gradwire.runtime.watch.torch.failing import Calls
 from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.owners import ownership, strangers
 from gradwire.runtime.watch.torch.recorder import Recorder
@@ -37,6 +37,8 @@ from gradwire.runtime.watch.torch.replaying import (
     replayed,
     tensors_in,
 )
+from gradwire.runtime.watch.torch.switches import noted
+from gradwire.runtime.watch.torch.unstepped import Unstepped
 from gradwire.runtime.watch.torch.whole_step import (
     Diagnosis,
     WholeStep,
@@ -55,15 +57,10 @@ _SAMPLES = 10
 """Steps from one look at updates to the next."""
 _LARGE = 0.5
 """Update relative to the weights that is told, where it is so again and again."""
-_FAILURES = {
-    "through the graph a second time": "goes into a graph a second time, which an earlier call has "
-    "freed: something that an earlier step has computed is used again. Take that with detach(), "
-    "such as a hidden state that is carried on, or compute it anew.",
-    "modified by an inplace operation": "needs a tensor as it was, and it has been written over "
-    "since. Write out of place, or into a clone(); where step() of an optimiser came in between, "
-    "call backward() before it, or compute anew after it.",
-}
-"""What calls of ``backward`` raise, by what PyTorch says."""
+_EVALUATIONS = 3
+"""Calls without gradient before anything was trained that are recorded, each in place of the one
+before: the next may be the one that is to be trained.
+"""
 _FORWARDS = 8
 """Calls of the model in one step that a replay can have, at most."""
 
@@ -90,8 +87,12 @@ class Watch:
         source: bool,
         hooks: bool,
         capture: bool | None = None,
+        name: str = "",
+        begun: WholeStep | None = None,
     ) -> None:
         self.model = model
+        self._name = name
+        """What the program calls the model; empty where that is not known."""
         self.optimizers = tuple(map(_innermost, optimizers))
         self.steps = 0
         """Updates since watching began."""
@@ -108,7 +109,9 @@ class Watch:
         self._made: Structure | None = None
         """The structure of that step, once something has asked for it."""
         self._recorded_at = 0
-        self._whole: WholeStep | None = None
+        self._whole = begun
+        self._whole_at = 0
+        """The step in which its capture began."""
         self.not_captured: Exception | None = None
         """Why the last step that was to be captured whole could not be."""
         self._is_told_infinite = False
@@ -116,6 +119,7 @@ class Watch:
         """What the doctor says of the last step that was captured whole."""
         self._forwards: list[Forward] = []
         self._loss: Any = None
+        self._calls = Calls()
         self._updates = Updates(self._trained)
         self.sizes: dict[str, float | None] = {}
         """The root mean square of each gradient at the last look; None for none."""
@@ -130,10 +134,15 @@ class Watch:
         """What ended the watching, if something did."""
         self._is_alone = hooks
         """Whether other models of the program are watched by others, if at all."""
+        self._captures = capture or (capture is None and model is self._inner and not guard)
+        self._is_asked = bool(capture)
+        self._evaluations = 0
+        """Calls of the model without gradient before anything was trained."""
+        self._unstepped = Unstepped(self._trained)
         self._attach(hooks)
-        if capture or (capture is None and model is self._inner and not guard):
-            self._capture_next(is_asked=bool(capture))
-        self.record_next()
+        if begun is not None:
+            begun.name = name
+        self._begin()
 
     # ---- on and off ---------------------------------------------------------------------------
 
@@ -145,19 +154,23 @@ class Watch:
             ahead = optimizer.register_step_pre_hook(self.before_step)
             behind = optimizer.register_step_post_hook(self.after_step)
             self._closing += [ahead.remove, behind.remove]
-        _watching.append(self)
-        if len(_watching) == 1:
-            _patch()
-        self._closing.append(partial(_end, self))
+        listening.begin(self)
+        self._closing.append(partial(listening.end, self))
+        switches = ExitStack()
+        switches.enter_context(noted())
+        self._closing.append(switches.close)
 
-    def _guarded(self, method: Callable[..., None]) -> Callable[..., None]:
-        """A hook that never raises what is ours."""
+    def _guarded(self, method: Callable[..., None], *, asleep: bool = True) -> Callable[..., None]:
+        """A hook that never raises what is ours. A step that is captured doesn't see it if it is
+        ``asleep``; what ends its capture must not be.
+        """
 
         def hook(*args: Any, **kwargs: Any) -> None:
             if self.failure is not None:
                 return
             try:
-                with nullcontext() if self._whole is None else self._whole.asleep():
+                whole = self._whole if asleep else None
+                with nullcontext() if whole is None else whole.asleep():
                     method(*args, **kwargs)
             except NotFiniteError:
                 raise
@@ -165,6 +178,10 @@ class Watch:
                 self._fail(error)
 
         return hook
+
+    def told(self, method: Callable[..., None], *args: Any) -> None:
+        """Call a method of this, whose errors end the watching."""
+        self._guarded(method)(*args)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error
@@ -183,8 +200,8 @@ class Watch:
             return
         self._guard = False  # nothing is left to be prevented
         self._end_whole()
-        if look and self.failure is None:
-            self._guarded(self._last_look)()
+        if look:
+            self.told(self._last_look)
         self._stop_recording()
         while self._closing:
             self._closing.pop()()
@@ -192,6 +209,7 @@ class Watch:
         self._loss = None
 
     def _last_look(self) -> None:
+        self._look_for_steps()
         if not self._is_checked:  # no optimiser told of the end of the step
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
@@ -208,7 +226,44 @@ class Watch:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def hand_over(self) -> WholeStep | None:
+        """The capture of the step that runs, if one does, for the watch of another model in it."""
+        whole, self._whole = self._whole, None
+        return whole
+
+    def drop(self) -> None:
+        """End watching, and say nothing of what was seen last."""
+        if self._whole is not None:
+            self._whole.abandon()
+        self.close(look=False)
+
     # ---- a step -------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Record, and perhaps capture, what follows."""
+        if self._captures:
+            self._capture_next(is_asked=self._is_asked)
+        self.record_next()
+
+    def _begin_again(self) -> None:
+        """The model is called without gradient, as for an evaluation before it is trained: forget
+        what came before, and after some such calls wait for one with gradient.
+        """
+        if self._recorder is None or self._recorder.step.losses or self.steps:
+            return
+        self._stop_recording()
+        if self._whole is not None:
+            self._whole.abandon()
+            self._end_whole()
+        self._evaluations += 1
+        if self._evaluations <= _EVALUATIONS:
+            self._begin()
+
+    def _trains(self) -> None:
+        """The model is called with gradient."""
+        if self._evaluations > _EVALUATIONS:
+            self._evaluations = 0
+            self._begin()
 
     def capture_next(self) -> None:
         """Capture what follows whole, up to the next call of the model after an update, for what
@@ -220,7 +275,8 @@ class Watch:
         is_free = self._whole is None and self._recorder is None and self.failure is None
         if is_free and can_capture(self._inner, is_asked=is_asked):
             try:
-                self._whole = WholeStep(self._inner, self.optimizers)
+                self._whole = WholeStep(self._inner, self.optimizers, self._name)
+                self._whole_at = self.steps
             except Exception as error:  # no fault of a capture may stop a training
                 self.not_captured = error
 
@@ -234,20 +290,22 @@ class Watch:
                 self._fail(error)
 
     def _diagnose(self, whole: WholeStep) -> None:
-        with _paused():
+        with listening.paused():
             found = whole.end()
         self.not_captured = whole.given_up
         if found is not None:
             self.diagnosis = found
             self._is_told_infinite |= found.is_about_infinity
-            for each in found.found(self.steps, self._parameters if self._is_alone else None):
+            for each in found.found(self._whole_at, self._parameters if self._is_alone else None):
                 self._tell(each)
 
     def _called(self, module: Any, args: Any, kwargs: Any) -> None:
         """The model is called."""
         if self._whole is not None and self._whole.is_over:
             self._end_whole()
-        self._guarded(self._forward)(module, args, kwargs)
+        is_training = torch.is_grad_enabled() and self._trained
+        self._guarded(self._trains if is_training else self._begin_again, asleep=False)()
+        self.told(self._forward, module, args, kwargs)
 
     def record_next(self) -> None:
         """Record what follows, up to the next update. For the thread that trains."""
@@ -259,9 +317,6 @@ class Watch:
         if self._recorder is not None:
             recorder, self._recorder = self._recorder, None
             recorder.stop()
-            if recorder.broken:
-                text = " ".join(recorder.broken)
-                self._tell(Found(Trouble.IN_PLACE, (), text, self.steps))
             if recorder.failure is not None:
                 raise recorder.failure
             if recorder.step.losses:
@@ -276,6 +331,7 @@ class Watch:
         return self._made
 
     def _forward(self, module: Any, args: Any, kwargs: Any) -> None:
+        self._calls.called()
         if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
             self._forwards.append(Forward(args, kwargs, random_state()))
             self._is_checked = False
@@ -296,16 +352,20 @@ class Watch:
             if isinstance(x, torch.Tensor) and x.numel() == 1:
                 self._loss = x.detach()
         self._is_checked = False
+        if not self.steps and self._unstepped.backward():
+            self._look_for_steps()
 
-    def backward_failed(self, error: RuntimeError) -> None:
-        """``backward`` has raised; a step that is captured whole tells more of it."""
-        is_seen = self._whole is not None and not self._whole.is_over
-        if not is_seen and self._recorder is None:
-            line = shown(Line(*user_line()))
-            for what, text in _FAILURES.items():
-                if what in str(error):
-                    text = f"backward(){f' ({line})' if line else ''} {text}"
-                    self._tell(Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ()))
+    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+        """``backward`` of these has raised; a step that is captured whole tells more of it."""
+        if self._whole is not None and not self._whole.is_over:
+            return
+        writes = "" if self._recorder is None else self._recorder.written_before(str(error))
+        if writes:
+            self._tell(Found(Trouble.IN_PLACE, (), writes, self.steps))
+            return
+        text, line = self._calls.failed(error, tensors, self._inner, self._recorded)
+        if text:
+            self._tell(Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ()))
 
     def step(self) -> None:
         """Say that a step is over, where no optimiser of PyTorch does: before the update."""
@@ -335,6 +395,7 @@ class Watch:
         self._look_at_updates()
         self.steps += 1
         self._forwards.clear()
+        self._calls.begin()
         if self._every and self.steps % self._every == 0:
             self.record_next()
 
@@ -462,7 +523,7 @@ class Watch:
             return ("The model was not called in this step, so it can't be replayed.",), ()
         for forward in self._forwards:
             try:
-                with _paused():
+                with listening.paused():
                     blame = replayed(self._inner, forward, wrong, whole=whole)
             except RuntimeError as error:
                 first, *_ = str(error).splitlines()
@@ -470,6 +531,11 @@ class Watch:
             if blame.sentences:
                 return blame.sentences, blame.written
         return (), ()
+
+    def _look_for_steps(self) -> None:
+        found = None if self.steps else self._unstepped.found(self.optimizers)
+        if found is not None:
+            self._tell(found)
 
     def _look_at_updates(self) -> None:
         moved = self._updates.ratios()
@@ -584,55 +650,6 @@ class Watch:
                 next_step="Run one with backward(), or call record_next() before one.",
             )
         return self._structure().imported.diagram
-
-
-def watching() -> Sequence[Watch]:
-    """What watches now."""
-    return tuple(_watching)
-
-
-# ---- every backward ---------------------------------------------------------------------------
-
-_watching: list[Watch] = []
-"""What is told of each call of ``backward``."""
-_real: dict[str, Any] = {}
-_is_paused = False
-
-
-def _patch() -> None:
-    _real["backward"] = real = torch.autograd.backward
-
-    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
-        if not _is_paused:
-            for each in _watching:
-                each._guarded(each.backward_of)(given)
-        try:
-            return real(tensors, *args, **kwargs)
-        except RuntimeError as error:
-            if not _is_paused:
-                for each in _watching:
-                    each._guarded(each.backward_failed)(error)
-            raise
-
-    torch.autograd.backward = backward
-
-
-def _end(watch: Watch) -> None:
-    _watching.remove(watch)
-    if not _watching:
-        torch.autograd.backward = _real.pop("backward")
-
-
-@contextmanager
-def _paused() -> Iterator[None]:
-    """Nothing is told of what a replay does."""
-    global _is_paused
-    _is_paused = True
-    try:
-        yield
-    finally:
-        _is_paused = False
 
 
 def _unwrapped(model: Any) -> Any:

@@ -8,6 +8,7 @@ again in the same lines, from the loop down: then all that the loop does has bee
 from __future__ import annotations
 
 import gc
+import linecache
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,15 @@ from gradwire.runtime.interchange.importing.options import ImportOptions
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.capture.capturing import Capture
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_lines
+from gradwire.runtime.interchange.importing.torch.memory import Cut
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, place_of
 from gradwire.runtime.watch.reasons import Found, Trouble
+from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import Cause
     from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.watch.step import Region
 
 MOST = 1 << 26
 """Parameters of a model whose step is captured without being asked for, at most: the diagram has a
@@ -62,17 +67,22 @@ def can_capture(model: Any, *, is_asked: bool) -> bool:
 class WholeStep:
     """A step that is captured while it runs. Begin it in the thread that trains."""
 
-    def __init__(self, model: Any, optimizers: Sequence[Any]) -> None:
+    def __init__(self, model: Any, optimizers: Sequence[Any], name: str = "") -> None:
         self._optimizers = optimizers
+        self.name = name
+        """What the program calls the model that is watched; empty if that is not known."""
         self._lines: set[Any] = set()
         """The lines, of all functions that ran, in which something was computed before a step."""
         self._stepped: list[Any] = []
         """The optimisers that have taken a step."""
+        self._seen: set[str] = set()
+        """The parameters that had come up by the last step: what follows is of the next."""
         self.is_over = self.is_whole = self._is_abandoned = False
         self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
         self._modes = ExitStack()
         self._capture.recording.before_call = self._passes
-        self._modes.enter_context(self._capture.live(model, optimizers))
+        off = _cut(turned_off())
+        self._modes.enter_context(self._capture.live(model, optimizers, name, off))
         _active.append(self)
 
     def _passes(self) -> None:
@@ -92,6 +102,7 @@ class WholeStep:
             self._freeze()
         self._lines.discard(user_lines())  # what prepares the step may compute
         self._stepped.append(optimizer)
+        self._seen = set(self._capture.parameters)
 
     def _freeze(self) -> None:
         """Record no more; hooks stay until ``end``, as torch may be going through them."""
@@ -126,21 +137,48 @@ class WholeStep:
             None, seen[0] if len(seen) == 1 else None, is_whole=self.is_whole
         )
         owned = recording.kept.updated
-        names = {n for n, p in self._capture.parameters.items() if id(p) in owned}
-        return Diagnosis(imported, names, is_whole=self.is_whole)
+        parameters = self._capture.parameters
+        names = {n for n, p in parameters.items() if id(p) in owned}
+        late = parameters.keys() - self._seen if self._stepped else set()
+        return Diagnosis(imported, names, late, self.name, is_whole=self.is_whole)
+
+
+def _cut(off: Region | None) -> Cut | None:
+    """What has turned gradient off, as captures have it."""
+    if off is None:
+        return None
+    place = place_of(*off.line, linecache.getline(*off.line)) if off.line.number else NOWHERE
+    return Cut(off.name, (), place.written)
 
 
 class Diagnosis:
     """A captured step, and what is wrong with it."""
 
-    def __init__(self, imported: Imported, owned: Collection[str], *, is_whole: bool) -> None:
+    def __init__(
+        self,
+        imported: Imported,
+        owned: Collection[str],
+        late: Collection[str],
+        model: str,
+        *,
+        is_whole: bool,
+    ) -> None:
         self.imported = imported
         self._is_whole = is_whole
-        self._owned = owned
+        self._model = model
+        """What the program calls the model, if that is known: its page."""
+        self._owned = set(map(self._name, owned))
         """The parameters that optimisers update, as far as is known."""
+        self._late = set(map(self._name, late))
+        """Those that came up after the last step, whose losses are still to come."""
         self._session = Session(imported.diagram)
-        self._own = {path: name for name, path in imported.parameters.items()}
+        self._paths = {self._name(name): path for name, path in imported.parameters.items()}
+        self._own = {path: name for name, path in self._paths.items()}
         self._findings = diagnose(self._session)
+
+    def _name(self, parameter: str) -> str:
+        """The name of a parameter in the model."""
+        return parameter.removeprefix(f"{self._model}.") if self._model else parameter
 
     def found(self, step: int, model: Collection[str] | None = None) -> Iterator[Found]:
         """What is wrong, by cause, in the names of parameters.
@@ -155,7 +193,8 @@ class Diagnosis:
             if cause.complaint in (DIFFERS, UNOWNED):
                 continue
             name = self._own.get(cause.findings[0].key)
-            if cause.complaint is NO_GRADIENT and meant and name not in meant:
+            is_meant = name not in self._late and (not meant or name in meant)
+            if cause.complaint is NO_GRADIENT and not is_meant:
                 continue
             alike.setdefault((self._trouble(cause), self._sentence(cause)), []).append(cause)
         for (trouble, text), several in alike.items():
@@ -168,7 +207,7 @@ class Diagnosis:
 
     def is_by_design(self, parameter: str) -> bool:
         """Whether the gradient of a parameter was exactly 0, and nothing is wrong with that."""
-        path = self.imported.parameters.get(parameter)
+        path = self._paths.get(parameter)
         if path is None or any(path in (f.key, *f.affected) for f in self._findings):
             return False
         observed = observe(compared(self._session))
@@ -197,12 +236,12 @@ class Diagnosis:
     def why(self, parameter: str) -> str:
         """Why a parameter got gradient or not, and what would let it through, which is tried."""
         session = compared(self._session)
-        path = self.imported.parameters[parameter]
+        path = self._paths[parameter]
         return with_fix(session, observe(session).explain(path)).sentence
 
     def knows(self, parameter: str) -> bool:
         """Whether the step has the parameter."""
-        return parameter in self.imported.parameters
+        return parameter in self._paths
 
     def _about(self, cause: Cause) -> Iterator[str]:
         yield from dict.fromkeys([f.key for f in cause.findings if f.key in self._own])

@@ -16,6 +16,7 @@ from tests.together import together
 
 torch = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
+listening = pytest.importorskip("gradwire.runtime.watch.torch.listening")
 watching = pytest.importorskip("gradwire.runtime.watch.torch.watching")
 checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
 
@@ -391,7 +392,7 @@ def test_closing_takes_everything_back():
     assert (torch.autograd.backward, torch.from_numpy) == (real, applied)
     assert not model._forward_pre_hooks and not model._forward_hooks
     assert not optimizer._optimizer_step_pre_hooks and not optimizer._optimizer_step_post_hooks
-    assert not watching.watching()
+    assert not listening.watching()
 
 
 def test_an_error_of_its_own_ends_the_watching_and_not_the_training(monkeypatch):

@@ -213,7 +213,7 @@ def target_of_the_network_itself(broken: bool = True) -> Imported:
     "the loss is 0 from the start",
     "a single logit for a loss of classes: one class is always right",
     "one class",
-    "logit for each class",
+    "logits of two classes or more",
     at="return F.cross_entropy(logits, torch.zeros(len(x), dtype=torch.long))",
     never=("Nothing wrong",),
 )

@@ -207,7 +207,7 @@ class Squeeze(nn.Module):
 @case(
     "the image makes no difference to the prediction",
     "each group of the norm has one element, which it always makes 0",
-    "one element",
+    "each number by itself",
     "leave it out",
     at="h = self.norm(h)  # of what is left",
     never=("Nothing wrong",),

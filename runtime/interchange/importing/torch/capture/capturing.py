@@ -36,6 +36,7 @@ from gradwire.runtime.interchange.importing.torch.capture.checking import (
     unchecked,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_name
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooks_before
 from gradwire.runtime.interchange.importing.torch.capture.keeping import Unkept
 from gradwire.runtime.interchange.importing.torch.capture.modes import watched
@@ -141,8 +142,11 @@ class Capture:
             return self.finish(self._run(program, args, kwargs), optimizer)
 
     @contextmanager
-    def live(self, model: Any, optimizers: Sequence[Any]) -> Iterator[None]:
-        """Record what a program that trains a model does meanwhile, and change nothing of it.
+    def live(
+        self, model: Any, optimizers: Sequence[Any], name: str = "", off: Cut | None = None
+    ) -> Iterator[None]:
+        """Record what a program that trains a model does meanwhile, and change nothing of it; the
+        model has its own page if it has a name. ``off`` is what has turned gradient off, if known.
 
         It is measured. ``finish`` follows, unless ``recording.given_up`` says why it can't.
         """
@@ -152,17 +156,18 @@ class Capture:
         for optimizer in optimizers:
             kept.trainer(optimizer)
         with kept.all():
-            self._enter("", model)
+            self._enter(name, model)
             self._runs = True
             recording.measures = self.elements > LARGE
-            began = torch.is_grad_enabled()
-            recording.region = None if began else Cut(GRADIENT_OFF)
+            is_on = torch.is_grad_enabled()
+            recording.region = None if is_on else off or Cut(GRADIENT_OFF)
             try:
                 with watched(recording, self._modules, self._found):
                     yield
             finally:
-                if not recording.is_frozen:  # else what follows may turn it on again
-                    recording.missteps += left_off(began, recording.region)
+                # Once frozen, what follows may turn it on again.
+                if not recording.is_frozen and not torch.is_grad_enabled():
+                    recording.missteps += left_off(recording.region)
 
     @property
     def elements(self) -> int:
@@ -241,8 +246,8 @@ class Capture:
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         """What the program returns; nothing where a call of its ``backward`` fails."""
         self._runs = True
-        recording, began = self._recording, torch.is_grad_enabled()
-        recording.region = None if began else Cut(GRADIENT_OFF)
+        recording = self._recording
+        recording.region = None if torch.is_grad_enabled() else Cut(GRADIENT_OFF)
         try:
             with watched(recording, self._modules, self._found):
                 return program(*args, **kwargs)
@@ -251,7 +256,7 @@ class Capture:
                 raise
             return None
         finally:
-            recording.missteps += left_off(began, recording.region)
+            recording.missteps += left_off(recording.region)
 
     def _missteps(self, imported: Imported) -> Iterator[Misstep]:
         """What the program does wrongly around its gradients."""
@@ -421,6 +426,7 @@ class Capture:
         """Enter a module that the run has come upon."""
         trains = any(p.requires_grad for p in module.parameters())
         name = self._recording.tell_aside(module) if trains else ""
+        name = name or (user_name(module) if self._recording.live else "")
         name = name or type(module).__name__.lower()
         taken = set(self._modules.values())
         self._enter(next(n for n in _numbered(name) if n not in taken), module, running=True)

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -73,6 +73,21 @@ def user_lines() -> tuple[tuple[CodeType, int], ...]:
     return tuple(found)
 
 
+def user_name(value: Any) -> str:
+    """The variable, or the attribute of ``self``, in which the user's code that is calling now has
+    a value; empty where it is in neither.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if not frame.f_code.co_filename.startswith(_OTHERS):
+            known = frame.f_locals
+            for names in (known, getattr(known.get("self"), "__dict__", {})):
+                if name := next((n for n, x in names.items() if x is value), ""):
+                    return str(name)
+        frame = frame.f_back
+    return ""
+
+
 def user_place() -> Place:
     """That line as a place, with what it says."""
     file, number = user_line()
@@ -91,11 +106,13 @@ def is_dropped() -> bool:
     return False
 
 
-def called_in(functions: Sequence[str]) -> str:
-    """The innermost of these functions that is running; empty for none."""
+def called_in(functions: Sequence[str], file: str = "") -> str:
+    """The innermost of these functions, perhaps of a certain file, that is running; empty for
+    none.
+    """
     frame = sys._getframe(1)
     while frame.f_back is not None:
-        if frame.f_code.co_name in functions:
+        if frame.f_code.co_name in functions and file in ("", frame.f_code.co_filename):
             return frame.f_code.co_name
         frame = frame.f_back
     return ""
@@ -117,7 +134,7 @@ def region() -> str:
     while frame.f_back is not None:
         if Path(frame.f_code.co_filename).name == "grad_mode.py" and "self" in frame.f_locals:
             found = type(frame.f_locals["self"]).__name__  # the outermost is what the user wrote
-        elif found:
+        elif found and not frame.f_code.co_filename.startswith(_OTHERS[1]):
             is_drawing = frame.f_code.co_filename.startswith(_DISTRIBUTIONS)
             return "sample" if is_drawing and frame.f_code.co_name == "sample" else found
         frame = frame.f_back

@@ -10,14 +10,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.autograd.grad_mode import inference_mode
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 from torch.nn.modules import module as module_hooks
-from torch.overrides import TorchFunctionMode
+from torch.overrides import (
+    TorchFunctionMode,
+    _len_torch_function_stack,
+    _pop_mode,
+    _push_mode,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
@@ -69,7 +74,21 @@ class OperatorsOfCompiled(Operators):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
+class FunctionMode(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
+    """A mode that is told of all functions, and may end before those that began after it."""
+
+    def __exit__(self, *error: Any) -> None:
+        above = []
+        while _len_torch_function_stack():
+            mode = _pop_mode()
+            if mode is self:
+                break
+            above.append(mode)
+        for mode in reversed(above):
+            _push_mode(mode)
+
+
+class Functions(FunctionMode):
     """Sees what is no operator: ``.data``, ``item()``, hooks, and changes of what is trained."""
 
     def __init__(self, recording: Recording) -> None:
@@ -127,7 +146,8 @@ def watched(
     """
 
     def enter(module: Any, args: Any) -> None:
-        recording.guarded(lambda: enter_known(module))
+        if not recording.is_frozen:  # torch may be going through hooks that have been removed
+            recording.guarded(lambda: enter_known(module))
 
     def enter_known(module: Any) -> None:
         if id(module) not in names:
@@ -160,32 +180,54 @@ def watched(
             recording.active = False
 
 
+_Report: TypeAlias = "Callable[[Any, Callable[[], Any], Sequence[Any]], Any]"
+_reports: list[_Report] = []
+"""What makes the results of custom functions now, each by those before it."""
+
+
 @contextmanager
-def functions_patched(
-    report: Callable[[Any, Callable[[], Any], Sequence[Any]], Any],
-) -> Iterator[None]:
+def functions_patched(report: _Report) -> Iterator[None]:
     """Let ``report`` make the results of custom functions, also of those whose ``apply`` was taken
-    before: of the function, what calls it, and its arguments.
+    before: of the function, what calls it, and its arguments. Several may be on, and end in any
+    order.
     """
+    _reports.append(report)
+    if len(_reports) == 1:
+        _patch_functions()
+    try:
+        yield
+    finally:
+        _reports.remove(report)
+        if not _reports:
+            _real.pop()()
+
+
+_real: list[Callable[[], None]] = []
+"""What takes the patch back."""
+
+
+def _patch_functions() -> None:
     # From PyTorch 2.14 on, what ``Function`` has calls nothing that could report in its place, so
     # that one whose ``apply`` was taken before reports nothing.
     function = torch.autograd.Function
     is_python = isinstance(vars(function)["apply"], classmethod)
     single = torch.autograd.function._SingleLevelFunction if is_python else function
-    real = vars(single).get("apply")
+    before = vars(single).get("apply")
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        call = super(single, cls).apply
-        return report(cls, lambda: call(*args, **kwargs), args)
+        call = partial(super(single, cls).apply, *args, **kwargs)
+        for report in _reports:
+            call = partial(report, cls, call, args)
+        return call()
 
-    single.apply = classmethod(apply)
-    try:
-        yield
-    finally:
-        if real is None:
+    def restore() -> None:
+        if before is None:
             del single.apply
         else:
-            single.apply = real
+            single.apply = before
+
+    single.apply = classmethod(apply)
+    _real.append(restore)
 
 
 @contextmanager

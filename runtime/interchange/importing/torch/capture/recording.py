@@ -89,9 +89,7 @@ _SCALARS = frozenset(
 )  # fmt: skip
 """Operators that take a value where they take a number."""
 _UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
-"""Operators that leave their numbers to be written, perhaps where nothing is seen: these are read
-when the tensor is first used.
-"""
+"""Operators that leave their numbers to be written, unseen perhaps: read when they are used."""
 OFTEN = 4
 """A line that runs one operator so often is told to be a loop."""
 _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
@@ -156,7 +154,7 @@ class Recording(Running, KnownTensors):
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
         self._fed = 0
-        """Inputs that tensors from outside are."""
+        """Tensors from outside that have got names."""
         self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
         """How often each line has run each operator, by module and line."""
         self._memory: dict[int, tuple[Any, Tensor]] = {}
@@ -315,8 +313,8 @@ class Recording(Running, KnownTensors):
         if tensor.requires_grad and tensor.is_leaf:
             name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
+            own = name.replace(".", "_")
             with self.stage.at((), user_place().written if id(tensor) in self.aside else ""):
-                own = name.replace(".", "_")
                 if tensor.is_meta and self.feeds_data:
                     value = self.without_numbers(name, tensor, own=own)
                 else:
@@ -327,7 +325,7 @@ class Recording(Running, KnownTensors):
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry
         if tensor.is_meta and tensor.grad_fn is None:
-            return Tensor(self.data(self._data_name(), tensor))
+            return Tensor(self.data(self._fresh("data"), tensor))
         numbers = np.empty(0) if tensor.is_meta else encoded(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
@@ -344,13 +342,15 @@ class Recording(Running, KnownTensors):
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
             return Tensor(self._come_back(numbers, *self.left.pop()))
+        if self.live and isinstance(tensor, torch.nn.Parameter):  # of a module called before
+            return Tensor(self.stage.variable(self._fresh("frozen"), numbers, trainable=False))
         if (self.feeds_data or self.live) and numbers.ndim:
-            return Tensor(self.data(self._data_name(), tensor))
+            return Tensor(self.data(self._fresh("data"), tensor))
         return Tensor(self.stage.constant(numbers))
 
-    def _data_name(self) -> str:
+    def _fresh(self, kind: str) -> str:
         self._fed += 1
-        return f"data{self._fed}"
+        return f"{kind}{self._fed}"
 
     def data(self, name: str, tensor: Any) -> Staged:
         """An input with a tensor's numbers, as far as it has any."""

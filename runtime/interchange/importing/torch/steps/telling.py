@@ -16,16 +16,18 @@ GRADIENT_OFF = "gradient_off"
 """What a cut is called that was there before the program began."""
 
 
-def left_off(began: bool, region: Cut | None) -> list[Misstep]:
-    """What is wrong with the mode of gradient in which a program began, and ended."""
-    if not began:
+def left_off(region: Cut | None) -> list[Misstep]:
+    """What is wrong with the mode of gradient in which a program ended: what has turned it off, if
+    anything has.
+    """
+    if region is None:
+        return []
+    if region.name == GRADIENT_OFF:
         text = (
             "Gradient is off when the program begins, by no_grad or set_grad_enabled(False) "
             "around it: nothing gets one. Call torch.set_grad_enabled(True) before."
         )
         return [Misstep(text=text)]
-    if region is None:
-        return []
     line, _, _ = region.written.partition(": ")
     text = (
         f"{region.name} ({line}) has turned gradient off, and it is still off at the end: what "

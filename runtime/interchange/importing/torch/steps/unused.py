@@ -60,7 +60,9 @@ def is_average(block: StagedBlock, tensor: Any) -> bool:
         if kind in ("Input", "Recorded") or kind.startswith("Random") or len(seen) > _MOST:
             return False
         variables += kind == "Variable" and x.shape == tuple(tensor.shape)
-        pending += x.source.inputs.values()
+        inputs = x.source.inputs
+        # A leaf that has been written to, as by an optimiser, is still that leaf.
+        pending += [inputs["soft"]] if kind == "StraightThrough" else inputs.values()
     return variables > 1
 
 

@@ -1,0 +1,112 @@
+"""Where the program turned gradient off, if it is off now."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import torch
+from torch.autograd import grad_mode
+from torch.autograd.grad_mode import inference_mode, no_grad, set_grad_enabled
+from torch.utils import checkpoint
+
+from gradwire.runtime.interchange.importing.torch.capture.frames import called_in, user_line
+from gradwire.runtime.watch.step import Line, Region
+
+
+class _Last(threading.local):
+    """What turned gradient off last in a thread."""
+
+    by: Any = None
+    region: Region | None = None
+
+    def note(self, by: Any, was_on: bool) -> None:
+        if was_on and not torch.is_grad_enabled():
+            self.by, self.region = by, Region(type(by).__name__, Line(*user_line()))
+
+    def forget(self) -> None:
+        self.by = self.region = None
+
+
+class _Patches:
+    """What notes it, for as many as want to know."""
+
+    users = 0
+    real: ClassVar[list[tuple[Any, str, Any]]] = []
+
+    def put(self, cls: Any, name: str, method: Any) -> None:
+        self.real.append((cls, name, vars(cls)[name]))
+        setattr(cls, name, method)
+
+    def take_back(self) -> None:
+        while self.real:
+            setattr(*self.real.pop())
+
+
+_last, _patches = _Last(), _Patches()
+
+
+def turned_off() -> Region | None:
+    """What has turned gradient off; None where it is on, or that was not noted."""
+    if torch.is_grad_enabled():
+        return None
+    if _last.region is None and called_in(("forward",), checkpoint.__file__):
+        return Region("checkpoint", Line(*user_line()))
+    return _last.region
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Note meanwhile what turns gradient off. Several may be on at once."""
+    global _last
+    _patches.users += 1
+    if _patches.users == 1:
+        _last = _Last()
+        for cls in (no_grad, inference_mode):
+            _patches.put(cls, "__enter__", _entering(cls.__enter__))
+        for cls in (no_grad, inference_mode, set_grad_enabled):
+            _patches.put(cls, "__exit__", _leaving(cls.__exit__))
+        _patches.put(set_grad_enabled, "__init__", _setting(set_grad_enabled.__init__))
+    try:
+        yield
+    finally:
+        _patches.users -= 1
+        if not _patches.users:
+            _patches.take_back()
+
+
+def _entering(real: Any) -> Any:
+    def enter(self: Any) -> Any:
+        was_on = torch.is_grad_enabled()
+        result = real(self)
+        _last.note(self, was_on)
+        return result
+
+    return enter
+
+
+def _leaving(real: Any) -> Any:
+    def leave(self: Any, *error: Any) -> Any:
+        result = real(self, *error)
+        if _last.by is self:
+            _last.forget()
+        return result
+
+    return leave
+
+
+def _setting(real: Any) -> Any:
+    def init(self: Any, mode: bool) -> None:
+        was_on = torch.is_grad_enabled()
+        real(self, mode)
+        if sys._getframe(1).f_code.co_filename == grad_mode.__file__:
+            return  # of another that enters or leaves
+        if mode:
+            _last.forget()
+        else:
+            _last.note(self, was_on)
+
+    return init

@@ -1,0 +1,60 @@
+"""Calls of ``backward`` that no step of an optimiser follows."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
+from gradwire.runtime.watch.reasons import Found, Trouble
+from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.torch.measures import Updates
+from gradwire.runtime.watch.torch.owners import owned_by
+
+_FEW = 5
+"""Calls that are too few to say anything of."""
+_MANY = 100
+"""Calls that no accumulation of gradients is expected to have."""
+
+
+class Unstepped:
+    """Counts the calls, until the first step, and keeps a sample of the parameters meanwhile."""
+
+    def __init__(self, trained: Mapping[str, Any]) -> None:
+        self._trained = trained
+        self._sample: Updates | None = None
+        self._calls = 0
+        self._line = Line()
+
+    def backward(self) -> bool:
+        """``backward`` is called; whether that is to be looked at now."""
+        self._calls += 1
+        if self._calls == 1:
+            self._sample = Updates(self._trained)
+            self._sample.take()
+        elif self._calls == _FEW:
+            self._line = Line(*user_line())
+        return self._calls == _MANY
+
+    def found(self, optimizers: Sequence[Any]) -> Found | None:
+        """What is wrong, if an optimiser has the parameters and none of them has moved."""
+        if self._calls < _FEW or self._sample is None or self._sample.moved():
+            return None
+        known = optimizers or [x for x in gc.get_objects() if _is_optimizer(x)]
+        own = set(map(id, self._trained.values()))
+        names = [type(x).__name__ for x in known if not own.isdisjoint(owned_by([x]))]
+        if not names or not any(p.grad is not None for p in self._trained.values()):
+            return None
+        line = shown(self._line)
+        text = (
+            f"backward(){f' ({line})' if line else ''} was called {self._calls} times, and step() "
+            f"is not called on {names[0]}: no parameter has moved. Call it after backward()."
+        )
+        return Found(Trouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
+
+
+def _is_optimizer(x: Any) -> bool:
+    return issubclass(type(x), torch.optim.Optimizer)

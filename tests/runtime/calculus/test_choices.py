@@ -72,6 +72,20 @@ class Compared:
     """By block, system and quantity."""
     definitions: dict[str, list[Found]] = field(default_factory=lambda: defaultdict(list))
     """By system."""
+    dtypes: list[str] = field(default_factory=list)
+    """Those of which all blocks have been compared."""
+
+    def of(self, dtype: str) -> None:
+        """Compare all blocks in a dtype, unless that has been done."""
+        import jax
+
+        from tests.runtime.calculus.peers.comparisons import of_floats, of_integers
+
+        if dtype not in self.dtypes:
+            for given in of_floats(dtype) if dtype in FLOATS else of_integers(dtype):
+                self.add(given)
+            self.dtypes.append(dtype)
+            jax.clear_caches()  # some gigabytes
 
     def add(self, given: Comparison) -> None:
         """Compare a block with every system that has it and takes its dtypes."""
@@ -93,18 +107,17 @@ class Compared:
 
 
 @pytest.fixture(scope="module")
-def compared(installed: None) -> Compared:
-    """All blocks in all dtypes."""
-    from tests.runtime.calculus.peers.comparisons import of_floats, of_integers
+def comparison(installed: None) -> Compared:
+    """What has been compared so far."""
+    return Compared()
 
-    found = Compared()
-    for dtype in FLOATS:
-        for given in of_floats(dtype):
-            found.add(given)
-    for dtype in INTEGERS:
-        for given in of_integers(dtype):
-            found.add(given)
-    return found
+
+@pytest.fixture(scope="module")
+def compared(comparison: Compared) -> Compared:
+    """All blocks in all dtypes."""
+    for dtype in (*FLOATS, *INTEGERS):
+        comparison.of(dtype)
+    return comparison
 
 
 def _differences(
@@ -143,6 +156,14 @@ def test_every_block_that_pytorch_has_is_compared(installed: None) -> None:
         f"tests/runtime/calculus/peers/comparisons.py."
         for name in sorted(missing)
     )
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_all_blocks_of_a_dtype_can_be_compared(dtype: str, comparison: Compared) -> None:
+    """One after the other, before the tests of all: each alone takes minutes."""
+    comparison.of(dtype)
+    assert dtype in comparison.dtypes
 
 
 @pytest.mark.night

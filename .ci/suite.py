@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 READ = (
     "pyproject.toml", "README.md", "LICENSE", ".ci", ".github", ".pre-commit-hooks.yaml",
-    "assets/screenshots",
+    "assets/notebooks", "assets/screenshots",
 )  # fmt: skip
 """What tests read of the checkout besides themselves."""
 OWN = ("app", "assets", "blocks", "gradwire", "runtime", "tests")

@@ -11,6 +11,7 @@ import json
 import math
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,9 @@ def measure(folder: Path) -> dict[str, Any]:
     gradients: list[list[Any]] = []
     error = ""
     try:
-        from train import make  # type: ignore[import-not-found]
-
+        train = import_module("train")
         torch.manual_seed(0)
-        made = make()
+        made = train.make()
         program, *arguments = made if isinstance(made, tuple) else (made,)
         for call in range(CALLS):
             torch.manual_seed(call)

@@ -1,9 +1,13 @@
-"""Where staged blocks stand: the modules of a model, which become the pages of its diagram."""
+"""Where staged blocks stand: the modules of a model, which become the pages of its diagram, and the
+files of its program.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import field
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
@@ -83,3 +87,16 @@ def own_name(name: str, module: Sequence[str]) -> str:
     """A parameter's name in its module, where the module's name is a part of it."""
     prefix = ".".join(module) + "."
     return name[len(prefix) :] if module and name.startswith(prefix) else name
+
+
+def file_name(file: str) -> str:
+    """The last part of a file's name; ``In[5]`` for a cell of a notebook, whose file nobody knows.
+
+    Source of the names of cells: ``IPython.core.compilerop.CachingCompiler``.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    if named is not None and (cell := named(file)):
+        return str(cell[-1])
+    return PureWindowsPath(file).name if "\\" in file else PurePosixPath(file).name

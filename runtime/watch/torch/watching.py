@@ -592,6 +592,9 @@ class Watch:
         if not parameter.requires_grad:
             return "frozen", "requires_grad is False.", ()
         if size is None:
+            for found in reversed(self.found):
+                if found.trouble is Trouble.NO_GRADIENT and name in found.parameters:
+                    return found.trouble.value, found.sentence, found.written
             why = self._why(name)
             if why is None:
                 return "no gradient", "No step has been recorded that shows why.", ()

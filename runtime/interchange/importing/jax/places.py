@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradwire import runtime
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import Call, file_name
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
@@ -50,7 +50,7 @@ def written(equation: Equation) -> str:
     """``model.py:42``, the innermost line of the user's own code; empty where there is none."""
     for file, _, line in _frames(equation):
         if not is_library(file):
-            return f"{Path(file).name}:{line}"
+            return f"{file_name(file)}:{line}"
     return ""
 
 

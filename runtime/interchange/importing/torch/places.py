@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
+
+from gradwire.runtime.interchange.importing.scopes import file_name
 
 _FRAME = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9}), in [^\n]*(?:\n[ \t]*([^\n]*))?')
 _TORCH = re.compile(r"[\\/](?:site|dist)-packages[\\/](?:torch|torch_geometric)[\\/]")
@@ -28,9 +29,8 @@ NOWHERE = Place()
 
 
 def place_of(file: str, line: int, code: str = "") -> Place:
-    """A place by the last part of its file's name."""
-    last = PureWindowsPath(file).name if "\\" in file else PurePosixPath(file).name
-    return Place(f"{last}:{line}", code.strip())
+    """A place by the last part of its file's name, or by the cell of a notebook."""
+    return Place(f"{file_name(file)}:{line}", code.strip())
 
 
 def is_torch(file: str) -> bool:

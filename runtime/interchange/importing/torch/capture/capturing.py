@@ -426,8 +426,7 @@ class Capture:
         """Enter a module that the run has come upon."""
         trains = any(p.requires_grad for p in module.parameters())
         name = self._recording.tell_aside(module) if trains else ""
-        name = name or (user_name(module) if self._recording.live else "")
-        name = name or type(module).__name__.lower()
+        name = name or user_name(module) or type(module).__name__.lower()
         taken = set(self._modules.values())
         self._enter(next(n for n in _numbered(name) if n not in taken), module, running=True)
 

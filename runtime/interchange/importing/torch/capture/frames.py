@@ -75,14 +75,14 @@ def user_lines() -> tuple[tuple[CodeType, int], ...]:
 
 def user_name(value: Any) -> str:
     """The variable, or the attribute of ``self``, in which the user's code that is calling now has
-    a value; empty where it is in neither.
+    a value; empty where it is in none.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None:
         if not frame.f_code.co_filename.startswith(_OTHERS):
             known = frame.f_locals
-            for names in (known, getattr(known.get("self"), "__dict__", {})):
-                if name := next((n for n, x in names.items() if x is value), ""):
+            for names in (known, getattr(known.get("self"), "__dict__", {}), frame.f_globals):
+                if name := next((n for n, x in [*names.items()] if x is value), ""):
                     return str(name)
         frame = frame.f_back
     return ""

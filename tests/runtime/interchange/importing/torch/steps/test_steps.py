@@ -175,7 +175,7 @@ def test_two_optimisers_are_told_unless_one_wraps_the_other():
         t.all.step()
 
     (text,) = missteps(overlapping)
-    assert text.startswith("linear2/weight, linear2/bias are in two optimisers")
+    assert text.startswith("second/weight, second/bias are in two optimisers")
     assert not missteps(wrapped)
 
 

@@ -89,8 +89,20 @@ class Recorder:
         self._ends: list[int] = []
         """The sequence numbers of all calls."""
         self._hooks = ExitStack()
+        owners = {
+            id(p): (module, own)
+            for module in self._modules.values()
+            for own, p in module.named_parameters(recurse=False)
+        }
+        self._sharded: dict[int, tuple[Any, str]] = {}
+        """Where the parameters in shards are that another stands for while a step needs all of
+        them, by their values.
+        """
         for name, parameter in parameters_of(model).items():
-            self.step.names[self._new(parameter)] = name
+            number = self._new(parameter)
+            self.step.names[number] = name
+            if hasattr(parameter, "to_local"):
+                self._sharded[number] = owners[id(parameter)]
         self._own = len(self.step.kinds)
 
     # ---- values -------------------------------------------------------------------------------
@@ -118,6 +130,11 @@ class Recorder:
         if not tensor.requires_grad:
             return None
         if tensor.is_leaf:
+            for known, (module, own) in self._sharded.items():
+                current: Any = getattr(module, own, None)
+                if current is tensor:
+                    self._at[id(tensor)] = (weakref.ref(tensor), known, tensor._version)
+                    return known
             number = self._new(tensor)
             self._leaves[number] = (weakref.ref(tensor), _line())
             return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ import torch
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.watch.diagram import Structure, structure_of
 from gradwire.runtime.watch.reasons import (
     Found,
@@ -30,6 +30,13 @@ from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
 from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.owners import ownership, strangers
+from gradwire.runtime.watch.torch.processes import (
+    has_flat_parameters,
+    is_distributed,
+    is_first_process,
+    is_sharded,
+    needs_all,
+)
 from gradwire.runtime.watch.torch.recorder import Recorder
 from gradwire.runtime.watch.torch.replaying import (
     Forward,
@@ -100,7 +107,7 @@ class Watch:
         """Everything that was wrong, in the order in which it came up."""
         self._inner = _unwrapped(model)
         self._every, self._check_every, self._guard = every, check_every, guard
-        self._quiet = quiet or not _is_first_process()
+        self._quiet = quiet or not is_first_process()
         self._on_finding, self._on_look, self._source = on_finding, on_look, source
         self._parameters = parameters_of(self._inner)
         self._trained = {n: p for n, p in self._parameters.items() if p.requires_grad}
@@ -134,7 +141,9 @@ class Watch:
         """What ended the watching, if something did."""
         self._is_alone = hooks
         """Whether other models of the program are watched by others, if at all."""
-        self._captures = capture or (capture is None and model is self._inner and not guard)
+        self._is_sharded = is_sharded(self._inner)
+        is_alone = model is self._inner and not guard and not is_distributed()
+        self._captures = not self._is_sharded and (capture or (capture is None and is_alone))
         self._is_asked = bool(capture)
         self._evaluations = 0
         """Calls of the model without gradient before anything was trained."""
@@ -273,6 +282,10 @@ class Watch:
 
     def _capture_next(self, *, is_asked: bool) -> None:
         is_free = self._whole is None and self._recorder is None and self.failure is None
+        if self._is_sharded:
+            why = "this process has only a part of its parameters"
+            self.not_captured = UnsupportedError("a model in shards", why)
+            return
         if is_free and can_capture(self._inner, is_asked=is_asked):
             try:
                 self._whole = WholeStep(self._inner, self.optimizers, self._name)
@@ -309,7 +322,8 @@ class Watch:
 
     def record_next(self) -> None:
         """Record what follows, up to the next update. For the thread that trains."""
-        if self._recorder is None and self.failure is None:
+        is_known = not has_flat_parameters(self._inner)
+        if is_known and self._recorder is None and self.failure is None:
             self._recorder = Recorder(self._inner)
             self._recorder.start()
 
@@ -428,7 +442,8 @@ class Watch:
             if self._whole is None:  # else it tells more
                 self._tell_not_finite(bad)
         else:
-            zero = [n for n in watched if self.sizes.get(n) == 0]
+            # The rest of a parameter in shards is elsewhere.
+            zero = [] if self._is_sharded else [n for n in watched if self.sizes.get(n) == 0]
             lasting = self._lasting(zero, Trouble.ZERO)
             if lasting:
                 self._tell_zero(lasting)
@@ -474,7 +489,7 @@ class Watch:
             else:
                 reasons.append((name, why))
         lasting = self._lasting([name for name, _ in unread], Trouble.NEVER_READ)
-        if _needs_all(self.model):
+        if needs_all(self.model):
             lasting = [name for name, _ in unread]
         if lasting and self._recorded_at < self.steps - PATIENCE and not self._told_all(lasting):
             self.record_next()
@@ -519,6 +534,8 @@ class Watch:
     def _replay(
         self, wrong: Callable[[Any], bool], *, whole: bool
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if is_distributed():  # one of several alone would wait for the others for ever
+            return ("The step isn't replayed, as other processes take part in it.",), ()
         if not self._forwards:
             return ("The model was not called in this step, so it can't be replayed.",), ()
         for forward in self._forwards:
@@ -672,19 +689,6 @@ def _innermost(optimizer: Any) -> Any:
     """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
     inner = getattr(optimizer, "optimizer", None)
     return _innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
-
-
-def _needs_all(model: Any) -> bool:
-    """Whether a step fails that leaves a parameter without gradient."""
-    is_distributed = isinstance(model, torch.nn.parallel.DistributedDataParallel)
-    return is_distributed and not model.find_unused_parameters
-
-
-def _is_first_process() -> bool:
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return bool(distributed.get_rank() == 0)
-    return os.environ.get("RANK", "0") == "0"
 
 
 def _is_bad(gradient: Any) -> bool:

@@ -27,7 +27,9 @@ APP = "gradwire.app"
 PROGRAMS = "gradwire.runtime.programs"
 OF_CAPTURES = ("capture", "inspection", "known", "orders", "passing", "steps", "without_effect")
 """What captures alone import of the room that reads files of PyTorch as well."""
-HOSTS = ("ignite", "keras", "lightning", "mlflow", "pytorch_lightning", "transformers", "wandb")
+HOSTS = (
+    "ignite", "keras", "lightning", "mlflow", "optax", "pytorch_lightning", "transformers", "wandb",
+)  # fmt: skip
 """What callbacks are for: each module is imported by a program that has its host."""
 ROOMS = {
     "jax": ("gradwire.runtime.engine.jax", f"{FORMATS_ROOM}.jax"),

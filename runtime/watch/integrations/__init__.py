@@ -1,6 +1,7 @@
 """Watching in the places where people train: thin over ``gradwire.watch``.
 
     from gradwire.integrations import LightningWatch, TrainerWatch, KerasWatch, watch_engine
+    from gradwire.integrations import watch_optimizer  # of optax
     from gradwire.integrations import to_mlflow, to_tensorboard, to_wandb
 
 Each imports its host when it is asked for, and none before.
@@ -16,6 +17,7 @@ _MODULES = {
     "to_tensorboard": "loggers",
     "to_wandb": "loggers",
     "watch_engine": "ignite",
+    "watch_optimizer": "optax",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -17,6 +16,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.watch.diagram import Structure, structure_of
+from gradwire.runtime.watch.findings import Findings
 from gradwire.runtime.watch.reasons import (
     Found,
     NotFiniteError,
@@ -103,12 +103,11 @@ class Watch:
         self.optimizers = tuple(map(_innermost, optimizers))
         self.steps = 0
         """Updates since watching began."""
-        self.found: list[Found] = []
-        """Everything that was wrong, in the order in which it came up."""
+        quiet = quiet or not is_first_process()
+        self._findings = Findings(quiet=quiet, on_finding=on_finding)
         self._inner = _unwrapped(model)
         self._every, self._check_every, self._guard = every, check_every, guard
-        self._quiet = quiet or not is_first_process()
-        self._on_finding, self._on_look, self._source = on_finding, on_look, source
+        self._on_look, self._source = on_look, source
         self._parameters = parameters_of(self._inner)
         self._trained = {n: p for n, p in self._parameters.items() if p.requires_grad}
         self._recorder: Recorder | None = None
@@ -133,7 +132,6 @@ class Watch:
         self._times: dict[tuple[str, Trouble], int] = {}
         self.ratios: Mapping[str, float] = {}
         """How far the last update that was looked at moved each parameter, relative to its size."""
-        self._told: set[Any] = set()
         self._looks = 0
         self._is_checked = True
         self._closing: list[Callable[[], None]] = []
@@ -227,7 +225,7 @@ class Watch:
             ]
             reasons = [(n, why) for n in none if (why := self._why(n)) is not None]
             for found in grouped(self._recorded_at, reasons):
-                self._tell(found)
+                self._findings.tell(found)
 
     def __enter__(self) -> Watch:
         return self
@@ -310,7 +308,7 @@ class Watch:
             self.diagnosis = found
             self._is_told_infinite |= found.is_about_infinity
             for each in found.found(self._whole_at, self._parameters if self._is_alone else None):
-                self._tell(each)
+                self._findings.tell(each)
 
     def _called(self, module: Any, args: Any, kwargs: Any) -> None:
         """The model is called."""
@@ -375,11 +373,13 @@ class Watch:
             return
         writes = "" if self._recorder is None else self._recorder.written_before(str(error))
         if writes:
-            self._tell(Found(Trouble.IN_PLACE, (), writes, self.steps))
+            self._findings.tell(Found(Trouble.IN_PLACE, (), writes, self.steps))
             return
         text, line = self._calls.failed(error, tensors, self._inner, self._recorded)
         if text:
-            self._tell(Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ()))
+            self._findings.tell(
+                Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ())
+            )
 
     def step(self) -> None:
         """Say that a step is over, where no optimiser of PyTorch does: before the update."""
@@ -454,9 +454,9 @@ class Watch:
         if self._recorded is not None and self._recorded_at == self.steps:
             has = {n for n, size in self.sizes.items() if size is not None}
             for found in ownership(self._inner, self.optimizers, self.steps, has):
-                self._tell(found)
+                self._findings.tell(found)
             for found in strangers(self._inner, self.optimizers, self._recorded, self.steps):
-                self._tell(found)
+                self._findings.tell(found)
 
     def _owned(self) -> list[str]:
         """The parameters that are to be trained: what a watched optimiser updates, or all."""
@@ -495,7 +495,7 @@ class Watch:
             self.record_next()
         reasons += [(name, why) for name, why in unread if why is not None and name in lasting]
         for found in grouped(self._recorded_at, reasons):
-            self._tell(found)
+            self._findings.tell(found)
 
     def _told_all(self, names: Sequence[str]) -> bool:
         told = {n for found in self.found for n in found.parameters}
@@ -512,7 +512,7 @@ class Watch:
         text = (
             " ".join([text, *sentences]) if sentences else f"{text} Its route to the loss is open."
         )
-        self._tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
+        self._findings.tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
 
     def _tell_not_finite(self, names: Sequence[str]) -> None:
         if self._is_told_infinite and not self._guard:
@@ -527,7 +527,7 @@ class Watch:
         found = Found(
             Trouble.NOT_FINITE, tuple(names), " ".join([what, *sentences]), self.steps, places
         )
-        self._tell(found)
+        self._findings.tell(found)
         if self._guard:
             raise NotFiniteError(f"Step {self.steps} was not taken. {found.sentence}")
 
@@ -552,7 +552,7 @@ class Watch:
     def _look_for_steps(self) -> None:
         found = None if self.steps else self._unstepped.found(self.optimizers)
         if found is not None:
-            self._tell(found)
+            self._findings.tell(found)
 
     def _look_at_updates(self) -> None:
         moved = self._updates.ratios()
@@ -567,7 +567,7 @@ class Watch:
                 f"{listed(lasting)}: gradient comes, and {PATIENCE * _SAMPLES} steps have not "
                 "moved it: the learning rate is 0, or updates are below what its dtype can hold."
             )
-            self._tell(Found(Trouble.NOT_UPDATED, tuple(lasting), text, self.steps))
+            self._findings.tell(Found(Trouble.NOT_UPDATED, tuple(lasting), text, self.steps))
         large = [n for n, ratio in moved.items() if math.isfinite(ratio) and ratio > _LARGE]
         lasting = self._lasting(large, Trouble.LARGE_UPDATE)
         if lasting:
@@ -576,21 +576,14 @@ class Watch:
                 f"{listed(lasting)}: updates keep changing the weights by more than half of their "
                 f"size ({worst}: {moved[worst]:.2g} times). Lower the learning rate."
             )
-            self._tell(Found(Trouble.LARGE_UPDATE, tuple(lasting), text, self.steps))
+            self._findings.tell(Found(Trouble.LARGE_UPDATE, tuple(lasting), text, self.steps))
 
     # ---- telling ------------------------------------------------------------------------------
 
-    def _tell(self, found: Found) -> None:
-        """Say it, unless it has been said."""
-        key = found.trouble, found.parameters, found.written
-        if key in self._told:
-            return
-        self._told.add(key)
-        self.found.append(found)
-        if not self._quiet:
-            print(f"gradwire: {found}", file=sys.stderr, flush=True)
-        if self._on_finding is not None:
-            self._on_finding(found)
+    @property
+    def found(self) -> Sequence[Found]:
+        """Everything that was wrong, in the order in which it came up."""
+        return self._findings.all
 
     def report(self) -> Report:
         """What is known now of every parameter, and all that was wrong."""

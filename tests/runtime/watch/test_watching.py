@@ -381,6 +381,28 @@ def test_no_tensor_outlives_its_step():
             assert [each for each in before if each() is not None] == []
 
 
+@pytest.mark.night
+def test_nothing_grows_in_ten_thousand_steps():
+    def alive():
+        gc.collect()
+        objects = gc.get_objects()
+        return len(objects), sum(issubclass(type(x), torch.Tensor) for x in objects)
+
+    model = seeded(Net)
+    optimizer, (x, y) = torch.optim.Adam(model.parameters()), batch()
+    with gw.watch(model, optimizer, quiet=True) as watched:
+        for step in range(10_001):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            if step == 100:
+                before = alive()
+        after = alive()
+    assert watched.steps == 10_001 and watched.failure is None
+    assert after[1] == before[1]
+    assert after[0] - before[0] < 1000
+
+
 def test_closing_takes_everything_back():
     model = seeded(Net)
     optimizer, real, applied = sgd(model), torch.autograd.backward, torch.from_numpy

@@ -71,6 +71,11 @@ class Run(NamedTuple):
     """The inputs that no gradient was asked for."""
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether the numbers of an input were left out, so that nothing can be computed of it."""
+        return any(count == LEFT_OUT for count, *_ in self.seen)
+
+    @property
     def named(self) -> str:
         """The operation, with its place in the program."""
         return f"{self.operation} ({self.written})" if self.written else self.operation

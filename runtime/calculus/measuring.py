@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROW = 4096
-_DRAW = np.random.default_rng(7)
-WEIGHTS = _DRAW.uniform(0.5, 1.0, ROW) * np.where(_DRAW.random(ROW) < 0.5, -1.0, 1.0)
 _GOLDEN = 0.618
 """Its multiples, modulo 1, never repeat."""
+
+
+@cache
+def row_weights() -> NDArray[Any]:
+    """What each number of a row is weighed by."""
+    draw = np.random.default_rng(7)
+    return draw.uniform(0.5, 1.0, ROW) * np.where(draw.random(ROW) < 0.5, -1.0, 1.0)
 
 
 class Measured(NamedTuple):
@@ -37,7 +43,7 @@ class Measured(NamedTuple):
             return math.nan
         if above or below:
             return math.inf if above or self.elements > 1 else -math.inf
-        return self.projection / float(WEIGHTS[0]) if self.elements == 1 else self.size
+        return self.projection / float(row_weights()[0]) if self.elements == 1 else self.size
 
     def apart(self, theirs: Measured, least: float) -> float:
         """How far this differs, relative to their size, or to ``least``; ∞ where not all of the
@@ -66,7 +72,7 @@ def measured(array: NDArray[Any]) -> Measured:
             wild = int(of_each[0].sum()), int(of_each[1].sum()), int(of_each[2].sum())
             flat = np.where(np.isfinite(flat), flat, 0)
         end = flat.size // ROW * ROW
-        weights = WEIGHTS.astype(flat.dtype)
+        weights = row_weights().astype(flat.dtype)
         rows = flat[:end].reshape(-1, ROW) @ weights
         rows = np.append(rows, flat[end:] @ weights[: flat.size - end])
         return Measured(flat.size, _size(flat), added_up(rows), wild)

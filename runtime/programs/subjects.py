@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.diagram.files.migrations import Notice, ignore_notice
 from gradwire.runtime.diagram.files.regular import answered
 from gradwire.runtime.diagram.files.storage import load
 from gradwire.runtime.interchange.importing.imported import Imported
-from gradwire.runtime.programs.assertions import Gradients
 from gradwire.runtime.programs.references import Captured, capture_reference, parse_reference
+
+if TYPE_CHECKING:
+    from gradwire.runtime.programs.assertions import Gradients
 
 
 def captured_subject(subject: str | Path) -> Captured | None:
@@ -42,4 +45,6 @@ def imported_subject(subject: str | Path, notice: Notice = ignore_notice) -> Imp
 
 def gradients_of(subject: str | Path) -> Gradients:
     """What the gradients of a subject do, to assert about; raises FileError."""
+    from gradwire.runtime.programs.assertions import Gradients  # most commands assert nothing
+
     return Gradients(imported_subject(subject))

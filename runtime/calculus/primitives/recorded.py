@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import ShapeError
-from gradwire.blocks.library.recorded import LEFT_OUT
 from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.calculus.primitives.base import BaseOps
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
@@ -99,10 +98,10 @@ class RecordedOps(BaseOps):
 def _require_same(run: Run, arrays: Sequence[Array]) -> None:
     """Raise ValueError where an input is another than in the run, or no numbers were recorded."""
     _require_numbers(run)
+    if run.is_left_out:
+        raise ValueError(f"{run.known}, and its numbers were left out")
     for place, (array, seen) in enumerate(zip(arrays, run.seen, strict=True)):
         count, size, projection, nan, above, below = seen
-        if count == LEFT_OUT:
-            raise ValueError(f"{run.known}, and its numbers were left out")
         if count < 0:
             continue
         before = Measured(int(count), size, projection, (int(nan), int(above), int(below)))

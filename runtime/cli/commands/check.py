@@ -37,7 +37,6 @@ from gradwire.runtime.flow import (
     Outcome,
     check_gradients,
     contracts_of,
-    diagnose,
 )
 from gradwire.runtime.flow.tools.contracts import SUFFIX
 from gradwire.runtime.flow.tools.findings import CONTRACT
@@ -238,6 +237,8 @@ def _checked(file: Path, wanted: _Wanted) -> _Checked:
         if wanted.gradients and not has_errors(problems):
             compared = check_gradients(session)
         if wanted.findings and not has_errors(problems) and session.losses:
+            from gradwire.runtime.flow import diagnose  # which imports all rules
+
             applied = contracts_in_paths(contracts_for(session, file, wanted.given), file)
             found = diagnose(session, contracts=applied)
             # Broken contracts are told by their outcomes.

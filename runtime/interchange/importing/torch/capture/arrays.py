@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from gradwire.runtime.calculus.measuring import ROW, WEIGHTS, Measured, added_up, measured
+from gradwire.runtime.calculus.measuring import ROW, Measured, added_up, measured, row_weights
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 
@@ -20,7 +20,9 @@ _COPIED = 1 << 20
 """Elements that may be copied to be measured."""
 _PLAIN = 1e-12, 1e12
 """Between these largest magnitudes, float32 can add up squares."""
-_WEIGHTS = {dtype: torch.tensor(WEIGHTS, dtype=dtype) for dtype in (torch.float32, torch.float64)}
+_WEIGHTS = {
+    dtype: torch.tensor(row_weights(), dtype=dtype) for dtype in (torch.float32, torch.float64)
+}
 _WIDER = {"bfloat16": "float32", "complex64": "float32", "complex128": "float64"}
 
 

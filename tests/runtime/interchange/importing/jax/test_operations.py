@@ -27,7 +27,8 @@ def agrees(loss, *args) -> gw.Imported:
 
 
 def blocks_of(imported) -> list[str]:
-    return [block.type_name() for block in imported.diagram.main.blocks.values()]
+    pages = imported.diagram.pages.values()
+    return [block.type_name() for page in pages for block in page.blocks.values()]
 
 
 def squares(x):

@@ -145,6 +145,8 @@ class Watch:
         self._is_asked = bool(capture)
         self._evaluations = 0
         """Calls of the model without gradient before anything was trained."""
+        self._has_begun = False
+        """Whether it has been called with gradient."""
         self._unstepped = Unstepped(self._trained)
         self._attach(hooks)
         if begun is not None:
@@ -256,7 +258,7 @@ class Watch:
         """The model is called without gradient, as for an evaluation before it is trained: forget
         what came before, and after some such calls wait for one with gradient.
         """
-        if self._recorder is None or self._recorder.step.losses or self.steps:
+        if self._recorder is None or self._has_begun:
             return
         self._stop_recording()
         if self._whole is not None:
@@ -268,6 +270,7 @@ class Watch:
 
     def _trains(self) -> None:
         """The model is called with gradient."""
+        self._has_begun = True
         if self._evaluations > _EVALUATIONS:
             self._evaluations = 0
             self._begin()

@@ -141,6 +141,21 @@ def test_an_evaluation_before_the_training_is_no_part_of_it():
     assert "StopGradient" not in kinds
 
 
+def test_a_call_without_gradient_in_a_step_is_a_part_of_it():
+    model, x = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1)), torch.ones(2, 3)
+    optimizer = sgd(model)
+    with gw.watch(model, optimizer, quiet=True) as watched:
+        for _ in range(6):
+            optimizer.zero_grad()
+            out = model(x)
+            with torch.no_grad():
+                target = model(x + 1)
+            (out - target).pow(2).sum().backward()
+            optimizer.step()
+    assert watched.found == [] and watched.diagnosis is not None
+    assert "every trained variable gets a gradient" in watched.report().well
+
+
 @pytest.mark.filterwarnings("ignore:None of the inputs")
 def test_a_checkpoint_in_a_step_that_is_captured_and_recorded():
     stem, head, x = nn.Linear(3, 3), nn.Linear(3, 1), torch.ones(2, 3)

@@ -41,9 +41,12 @@ def invariance(program: Program, losses: Sequence[PortPath], wires: Sequence[Wir
     """Why no loss changes with what these wires bring, for each of them: ``norm1 takes away the
     mean``; empty where one may.
     """
-    heads = frozenset(head.block for head in (*program.heads(), *losses))
-    key = ("invariances", heads)
-    known: Invariances = program.of_numbers(key, lambda: Invariances(program, heads))
+    heads = program.of_numbers("heads", lambda: frozenset(x.block for x in program.heads()))
+    # Asked for each of many losses: what they have besides is looked for once.
+    key: Any = "others", id(losses)
+    _, others = program.of_numbers(key, lambda: (losses, {x.block for x in losses} - heads))
+    key = "invariances", frozenset(others)
+    known: Invariances = program.of_numbers(key, lambda: Invariances(program, heads | others))
     reasons = list(dict.fromkeys(map(known.reason, wires)))
     return " and ".join(reasons) if all(reasons) else ""
 

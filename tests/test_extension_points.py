@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[1]
 PEERS = [ROOT / "tests/runtime/calculus/peers" / name for name in ("pytorch.py", "jax.py")]
 VIEWS = {"Plot", "Scatter", "Image", "Histogram", "Field"}
 """Blocks that compute nothing; test_views shows what they leave as it is."""
-WITHOUT_EXAMPLE = {"Page", "Scan", "Pack", "Unpack", "Pick", "Merge", *VIEWS}
-"""Page and Scan have the ports of another page, and the diagram's tests run them; the others work
-on trees, which test_containers makes."""
+WITHOUT_EXAMPLE = {"Page", "Scan", "Pack", "Unpack", "Pick", "Merge", "Recorded", *VIEWS}
+"""Page and Scan have the ports of another page, and the diagram's tests run them; Recorded holds
+for one run; the others work on trees, which test_containers makes."""
 
 WITHOUT_PEER = {
     "Page", "PageInput", "PageOutput", "Display",  # pass what they get
@@ -42,6 +42,7 @@ WITHOUT_PEER = {
     "RandomNormal", "RandomUniform", "Dropout",  # have another generator in every system
     *VIEWS,
     "Dataset",  # has data instead of arithmetic
+    "Recorded",  # holds for one run of a program of theirs: test_recorded.py
 }  # fmt: skip
 """Blocks that are not compared with PyTorch and JAX on arrays."""
 
@@ -139,7 +140,7 @@ GUIDES = {
     "command": Guide(
         lambda: {
             name.rpartition(".")[2].removesuffix("_")  # import_ is the command import
-            for room in ("commands", "interchange", "runs")
+            for room in ("commands", "interchange", "programs", "runs", "versions")
             for name in modules(f"runtime/cli/{room}")
         },
         lambda: set(COMMANDS),
@@ -160,7 +161,7 @@ GUIDES = {
     ),
     "report": Guide(
         lambda: modules("runtime/publish"),
-        lambda: imported(ROOT / "tests", ROOT / "runtime" / "cli" / "commands"),
+        lambda: imported(ROOT / "tests", ROOT / "runtime" / "cli"),
         "Report {0} is neither tested nor shown by a command: add a test to "
         "tests/runtime/publish/, or call it in a command of runtime/cli/commands/.",
     ),

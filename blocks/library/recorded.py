@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
 
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import TraceError
 from gradwire.blocks.values import DType, Tensor, fitted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_PORTS = 256
 """Inputs, outputs and losses of a recorded operation, at most of each."""
@@ -21,7 +23,7 @@ SEEN = 6
 LEFT_OUT = -2.0
 """The count of an input whose run was left out: nothing can be computed of it."""
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = "NDArray[Any]"
 Kind: TypeAlias = tuple[DType, tuple[Annotated[int, Field(ge=0)], ...]]
 """The dtype and the shape of an array."""
 Kinds: TypeAlias = Annotated[tuple[Kind, ...], Field(max_length=MAX_PORTS)]

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.amp.grad_scaler import GradScaler
-from torch.nn import Module
 from torch.optim.optimizer import (
     Optimizer,
     register_optimizer_step_post_hook,
@@ -55,7 +55,7 @@ def noted(recording: Recording) -> Iterator[None]:
         (GradScaler, "unscale_", unscaled),
         (GradScaler, "step", tried),
         (Optimizer, "zero_grad", cleared),
-        (Module, "zero_grad", cleared),
+        (torch.nn.Module, "zero_grad", cleared),
     )
     with ExitStack() as stack:
         stack.callback(register_optimizer_step_pre_hook(before).remove)

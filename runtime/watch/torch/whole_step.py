@@ -11,6 +11,7 @@ import gc
 import linecache
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,7 +34,7 @@ from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
-    from gradwire.runtime.flow import Cause
+    from gradwire.runtime.flow import Cause, ObservedFlow
     from gradwire.runtime.interchange.importing.imported import Imported
     from gradwire.runtime.watch.step import Region
 
@@ -210,8 +211,12 @@ class Diagnosis:
         path = self._paths.get(parameter)
         if path is None or any(path in (f.key, *f.affected) for f in self._findings):
             return False
-        observed = observe(compared(self._session))
-        return observed.variable(path).state is State.ZERO
+        return self._observed.variable(path).state is State.ZERO
+
+    @cached_property
+    def _observed(self) -> ObservedFlow:
+        """The step with its numbers; asked for at each update while a gradient is 0."""
+        return observe(compared(self._session))
 
     @property
     def reassurance(self) -> str:
@@ -235,9 +240,8 @@ class Diagnosis:
 
     def why(self, parameter: str) -> str:
         """Why a parameter got gradient or not, and what would let it through, which is tried."""
-        session = compared(self._session)
         path = self._paths[parameter]
-        return with_fix(session, observe(session).explain(path)).sentence
+        return with_fix(compared(self._session), self._observed.explain(path)).sentence
 
     def knows(self, parameter: str) -> bool:
         """Whether the step has the parameter."""

@@ -440,7 +440,7 @@ class _Listener(FunctionMode):
         inputs = [recorder.begin(name, args, kwargs) for recorder in recorders]
         try:
             result = func(*args, **kwargs)
-        except Exception:
+        except Exception:  # raised again: it is the program's
             for recorder in recorders:
                 recorder.raised(name)
             raise

@@ -7,7 +7,8 @@ are the runtime's own, for each combination of switches.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.block import Source
@@ -139,8 +140,16 @@ def setting_key(setting: Iterable[bool]) -> str:
 # ---- words --------------------------------------------------------------------------------------
 
 
-def words() -> str:
-    """The script that defines ``SAY``: the phrases, and tables of words by type of block."""
+_BY_KIND = frozenset(
+    ("STEPS", "FLAT", "FACTORS", "CURES", "AT_POLE", "FLAT_CURES", "SHAPES", "UNDER_ROOT")
+)
+"""Tables whose keys, or lists whose elements, are all types of blocks."""
+
+
+def words(script: str, kinds: Collection[str] | None = None) -> str:
+    """The script that defines ``SAY``: those phrases and tables that ``script`` names, the tables
+    with what they have for these types of blocks, or for all for None.
+    """
     say = value_sentences
     found: dict[str, Any] = {
         name: phrase for name, phrase in vars(phrases).items() if name.isupper()
@@ -152,8 +161,7 @@ def words() -> str:
         "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
         "SHAPES": sorted(SHAPES), "UNAFFECTED": UNAFFECTED,
         "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
-        "DIVIDED_NORM": say.under_root("{0}", "Norm"),
-        "DIVIDED_SQRT": say.under_root("{0}", "Sqrt"),
+        "DIVIDED_BY": {kind: say.under_root("{0}", kind) for kind in ("Norm", "Sqrt")},
         "UNDERFLOWN": say.underflows("{0}"),
         "TOO_LATE": say.guard_too_late("{0}", "{1}", "{2}"),
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
@@ -170,7 +178,17 @@ def words() -> str:
         "KEEP_SMALL": say.squashing_cure(["{0}"], True),
         "NO_SQUASHING": say.squashing_cure(["{0}"], False),
     }  # fmt: skip
-    return f"const SAY={json.dumps(found, ensure_ascii=False, separators=(',', ':'))};\n"
+    named = sorted(set(re.findall(r"\bSAY\.(\w+)", script)))
+    told = {name: found[name] for name in named}
+    if kinds is not None:
+        told |= {name: _of(kinds, told[name]) for name in named if name in _BY_KIND}
+    return f"const SAY={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def _of(kinds: Collection[str], table: Any) -> Any:
+    if isinstance(table, dict):
+        return {kind: told for kind, told in table.items() if kind in kinds}
+    return [kind for kind in table if kind in kinds]
 
 
 def _is_text(value: object) -> bool:

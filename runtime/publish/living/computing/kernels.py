@@ -1,12 +1,14 @@
 """The arithmetic of the page: loops of elementwise primitives, written from their expressions.
 
 ``a``, ``b``, ``c`` are the inputs, and ``f`` rounds to the dtype of the result between two steps.
-The other primitives are in ``script/kernels.js`` and ``script/matrices.js``.
+The other primitives are in ``script/kernels``: most pages need what is in ``always.js`` alone, and
+have a further file only if they compute one of its primitives.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib.resources import files
 
 _UNARY = {
@@ -85,12 +87,15 @@ def _loop(expression: str, arity: int) -> str:
     )
 
 
-def loops() -> str:
-    """The script that defines ``LOOPS``."""
+def loops(computed: Collection[str] | None) -> str:
+    """The script that defines ``LOOPS``, for the primitives that are computed (all for None) and
+    those that ``always.js`` builds upon.
+    """
     rows = [
         f'"{name}": {_loop(expression, arity)}'
         for arity, table in _EXPRESSIONS
         for name, expression in table.items()
+        if computed is None or name in computed or name in _BUILT_UPON
     ]
     return "const LOOPS={" + ",\n".join(rows) + "};\n"
 
@@ -104,14 +109,28 @@ def source(name: str) -> str:
     )
 
 
-def _defined(name: str) -> frozenset[str]:
-    """The kernels that a file of the script has."""
-    return frozenset(re.findall(r"^KERNELS\.(\w+) =", source(name), re.MULTILINE))
+def _defined(part: str) -> frozenset[str]:
+    """The kernels that a part of the script has."""
+    return frozenset(re.findall(r"^KERNELS\.(\w+) =", source(part), re.MULTILINE))
 
 
-MATRIX_KERNELS = _defined("matrices.js")
-"""Names of the primitives of linear algebra, whose kernels are in a file of their own."""
-KERNELS = frozenset(
-    {*MATRIX_KERNELS, *_defined("kernels.js"), *(name for _, each in _EXPRESSIONS for name in each)}
-)
+_ALWAYS = "kernels/always.js"
+_BUILT_UPON = frozenset(re.findall(r"^orIntegers\('(\w+)'", source(_ALWAYS), re.MULTILINE))
+_FURTHER = {
+    part: _defined(part)
+    for part in (
+        f"kernels/{name}.js" for name in ("order", "indexing", "einsum", "windows", "matrices")
+    )
+}
+KERNELS = _defined(_ALWAYS).union(*_FURTHER.values(), *(table for _, table in _EXPRESSIONS))
 """Names of the primitives that the page computes."""
+
+
+def kernel_parts(computed: Collection[str] | None) -> list[str]:
+    """The parts of the script that have the kernels of these primitives, or all for None."""
+    further = [
+        part
+        for part, defined in _FURTHER.items()
+        if computed is None or not defined.isdisjoint(computed)
+    ]
+    return [_ALWAYS, *further]

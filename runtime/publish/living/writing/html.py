@@ -10,9 +10,9 @@ from html import escape, unescape
 from typing import Any
 
 from gradwire.runtime.lessons.texts import unmarked
-from gradwire.runtime.publish.living.computing.kernels import MATRIX_KERNELS, source
+from gradwire.runtime.publish.living.computing.kernels import source
 from gradwire.runtime.publish.living.writing.compact import compacted
-from gradwire.runtime.publish.living.writing.joining import minified, page_script
+from gradwire.runtime.publish.living.writing.joining import Needs, minified, page_script
 from gradwire.runtime.publish.living.writing.packing import UNPACK, packed
 
 PICTURE_STYLE = "picture.css"
@@ -70,7 +70,8 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     computes, and such a page is not packed.
     """
     computed = {op[0] for tape in data["tapes"] for op in tape["ops"]}
-    script = page_script("lesson" in data, not MATRIX_KERNELS.isdisjoint(computed))
+    kinds = {kind for kind, *_ in data["blocks"].values()}
+    script = page_script("lesson" in data, Needs(computed, kinds))
     look = styled(PAGE_STYLE)
     data = shared(compacted(data), fallback)
     scripts = [script, extra] if extra else [LOADER, script]

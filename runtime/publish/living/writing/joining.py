@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-from gradwire.runtime.publish.living.computing.kernels import loops, source
+from gradwire.runtime.publish.living.computing.kernels import kernel_parts, loops, source
 from gradwire.runtime.publish.living.reasons import words
 
-KERNEL_PARTS = (
-    "arrays.js",
-    "drawn.js",
-    "compact.js",
-    "kernels.js",
-)
-MATRIX_PARTS = ("matrices.js",)
-"""What a page has besides that inverts, factors or solves."""
+ARRAY_PARTS = ("arrays.js", "drawn.js", "compact.js")
+"""What kernels are made with."""
 PARTS = (
     "tape.js",
     "states.js",
@@ -61,18 +57,33 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"[\w$]")
 
 
-def engine_script(has_matrices: bool = True) -> str:
-    """The script that computes diagrams; the same for all of them without linear algebra."""
-    parts = (*KERNEL_PARTS, *MATRIX_PARTS * has_matrices, *PARTS)
-    return "'use strict';\n" + loops() + words() + "".join(minified(source(part)) for part in parts)
+class Needs(NamedTuple):
+    """What a diagram needs of the script; everything where it isn't said."""
+
+    computed: Collection[str] | None = None
+    """Names of primitives."""
+    kinds: Collection[str] | None = None
+    """Types of blocks."""
 
 
-def page_script(has_lesson: bool, has_matrices: bool = False) -> str:
-    """The whole script of a page; the same for all lessons, and for all other diagrams, but for
-    what linear algebra needs.
-    """
-    parts = (*PAGE_PARTS[:-1], *LESSON_PARTS * has_lesson, PAGE_PARTS[-1])
-    return engine_script(has_matrices) + "".join(minified(source(part)) for part in parts)
+EVERYTHING = Needs()
+
+
+def engine_script(needs: Needs = EVERYTHING) -> str:
+    """The script that computes diagrams, and says why."""
+    return _joined(needs, PARTS)
+
+
+def page_script(has_lesson: bool, needs: Needs = EVERYTHING) -> str:
+    """The whole script of a page."""
+    drawing = (*PAGE_PARTS[:-1], *LESSON_PARTS * has_lesson, PAGE_PARTS[-1])
+    return _joined(needs, PARTS + drawing)
+
+
+def _joined(needs: Needs, parts: Iterable[str]) -> str:
+    parts = (*ARRAY_PARTS, *kernel_parts(needs.computed), *parts)
+    script = "".join(minified(source(part)) for part in parts)
+    return "'use strict';\n" + loops(needs.computed) + words(script, needs.kinds) + script
 
 
 def minified(script: str) -> str:

@@ -15,8 +15,8 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.reasons import block_data, words
-from gradwire.runtime.publish.living.writing.joining import engine_script, page_script
+from gradwire.runtime.publish.living.reasons import block_data
+from gradwire.runtime.publish.living.writing.joining import page_script
 from tests.runtime.flow.test_disagreements import compared as disagreeing
 from tests.runtime.flow.test_disagreements import net, of_w
 from tests.runtime.publish.living.hard import hard_cases, specimens
@@ -104,18 +104,20 @@ def test_blocks_are_told_with_what_sentences_depend_on() -> None:
 def test_the_script_is_javascript(has_lesson: bool, tmp_path: Path) -> None:
     assert NODE is not None
     file = tmp_path / "page.js"
-    file.write_text(page_script(has_lesson, has_matrices=has_lesson), encoding="utf-8")
+    file.write_text(page_script(has_lesson), encoding="utf-8")
     done = subprocess.run(
         [NODE, "--check", str(file)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
 
 
-def test_the_script_says_only_words_that_it_has() -> None:
-    script = engine_script()
-    known = json.loads(words().removeprefix("const SAY=").removesuffix(";\n"))
-    used = set(re.findall(r"\bSAY\.([A-Z][A-Z_0-9]*)", script))
-    assert len(used) > 50 and used <= known.keys()
+def test_the_script_has_the_words_that_it_says_and_no_others() -> None:
+    script = page_script(has_lesson=True)
+    [table] = re.findall(r"^const SAY=(.*);$", script, re.MULTILINE)
+    has = json.loads(table)
+    said = re.findall(r"\bSAY\b(.{0,1})", script)
+    assert set(said) == {".", "="}, "any other use hides which words a page needs"
+    assert len(has) > 50 and has.keys() == set(re.findall(r"\bSAY\.(\w+)", script))
 
 
 @pytest.mark.night

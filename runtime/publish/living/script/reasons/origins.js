@@ -149,7 +149,7 @@ class Origins {
     if (limit) return limit;
     if (kind === 'Div' && isAtZero && sources.b) {
       const root = near.origin(sources.b), made = near.kind(root);
-      if (made === 'Norm' || made === 'Sqrt') return phrase(SAY[`DIVIDED_${made.toUpperCase()}`], root);
+      if (SAY.DIVIDED_BY[made]) return phrase(SAY.DIVIDED_BY[made], root);
       if (NONNEGATIVE.includes(made)) return SAY.NEVER_NEGATIVE;
     }
     if (kind === 'Log' && isAtZero && more.complement) return SAY.LOG_COMPLEMENT;

@@ -15,6 +15,7 @@ from gradwire.runtime.flow import observe
 from gradwire.runtime.publish.living.computing.numbers import numbers
 from gradwire.runtime.publish.living.computing.switches import switches_of
 from gradwire.runtime.publish.living.data import living_data
+from gradwire.runtime.publish.living.writing.joining import engine_script
 from tests.runtime.publish.living.oracle import results
 from tests.runtime.publish.living.script.pages import EXAMPLES
 
@@ -65,11 +66,11 @@ def test_every_page_says_what_the_runtime_does_after_every_gesture(
     browser: Browser, pages: Pages
 ) -> None:
     browser.open(pages("mxnet_seed"))
-    browser.until("globalThis.living")
+    engine = engine_script()
     for file in EXAMPLES[browser.name == "firefox" :: 2]:  # the two take turns, to save time
         living = living_data(load(file))
         work = json.dumps({"data": living.data, "cases": list(gestures(living))})
-        found = browser.run(f"(() => {{ {COMPARE}; return compare({work}); }})()")
+        found = browser.run(f"(() => {{ {engine}{COMPARE}; return compare({work}); }})()")
         assert found["sentences"] > 0, file.name
         assert (found["said"], found["unlike"]) == (0, []), file.name
         assert (found["none"], found["states"], found["wrong"]) == (0, 0, []), file.name

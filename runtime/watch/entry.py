@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import RunError
@@ -33,12 +33,14 @@ def watch(
 ) -> Watch:
     """Watch a training of PyTorch while it runs, and say what is wrong with its gradients and why.
 
-    ``optimizer`` is one, or several in a list; without any, call ``watched.step()`` before each
-    update. The first step is recorded, then one of ``every`` so many, one after a complaint, and
-    what ``record_next`` asks for; 0 for none of these regularly. Gradients are looked at each
-    ``check_every`` steps: by default at each on a CPU, at one of ten on an accelerator, since a
-    look waits for it. With ``guard`` a step whose loss or gradients are not finite raises
-    NotFiniteError before the update.
+    ``model`` is a module, or trained tensors that belong to none: one, several in a list, or by
+    name in a dict. ``optimizer`` is one, or several in a list. Without any, each call of
+    ``backward`` counts as a step once the program is seen to update parameters itself; or call
+    ``watched.step()`` before each update. The first step is recorded, then one of ``every`` so
+    many, one after a complaint, and what ``record_next`` asks for; 0 for none of these regularly.
+    Gradients are looked at each ``check_every`` steps: by default at each on a CPU, at one of ten
+    on an accelerator, since a look waits for it. With ``guard`` a step whose loss or gradients are
+    not finite raises NotFiniteError before the update.
 
     The first step is captured whole, as by ``gradwire.capture``, for all that the doctor finds in
     it: for a model of up to 67 million parameters without recurrent layers, wrappers or ``guard``;
@@ -50,18 +52,23 @@ def watch(
     reports and diagrams with ``source`` only. Without ``hooks`` no hook is set on the optimisers:
     call ``step`` yourself.
 
-    Raises RunError for a model that is no module of PyTorch.
+    Raises RunError for a model that is neither a module nor trained tensors of PyTorch.
     """
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(model, torch.nn.Module):
+    if torch is None or isinstance(model, type) or not _is_watchable(model, torch):
         raise RunError(
-            "Only a module of PyTorch can be watched.",
-            expected="a torch.nn.Module",
+            "Only a module or trained tensors of PyTorch can be watched.",
+            expected="a torch.nn.Module, or leaves with requires_grad, in a list or a dict",
             got=type(model).__name__,
             next_step="For a function, use gradwire.capture.",
         )
     with within(str(torch.__version__)):
+        from gradwire.runtime.watch.torch.tensors import Tensors, named
         from gradwire.runtime.watch.torch.watching import Watch
+    if isinstance(model, Mapping):
+        model = Tensors({str(name): x for name, x in model.items()})
+    elif not isinstance(model, torch.nn.Module):
+        model = Tensors(named([model] if isinstance(model, torch.Tensor) else list(model)))
     optimizers = [] if optimizer is None else optimizer
     if not isinstance(optimizers, list | tuple):
         optimizers = [optimizers]
@@ -80,6 +87,16 @@ def watch(
         source=source,
         hooks=hooks,
         capture=capture,
+    )
+
+
+def _is_watchable(model: Any, torch: Any) -> bool:
+    if isinstance(model, torch.nn.Module):
+        return True
+    values = model.values() if isinstance(model, Mapping) else model
+    tensors = values if isinstance(model, Mapping | list | tuple) else [model]
+    return bool(tensors) and all(
+        isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad for x in tensors
     )
 
 

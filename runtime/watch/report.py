@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.briefly import counted
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +61,8 @@ class Report:
         for row in self.rows:
             counts[row.state] = counts.get(row.state, 0) + 1
         summed = ", ".join(f"{count} {state}" for state, count in counts.items())
-        lines = [f"{self.model}, {self.steps} steps: {len(self.rows)} parameters ({summed})"]
+        of = f"{counted(self.steps, 'step')}: {counted(len(self.rows), 'parameter')}"
+        lines = [f"{self.model}, {of} ({summed})"]
         lines += [f"  {found}" for found in self.found] or [f"  {self.well or NOTHING}"]
         return "\n".join(lines)
 

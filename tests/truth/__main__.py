@@ -40,7 +40,7 @@ def main() -> int:
             if chosen.watch:
                 score, why, said = score_of(case)
                 if score is None:
-                    print(f"{'none':8} {case.name}: it calls no module")
+                    print(f"{'none':8} {case.name}: it trains nothing")
                     continue
             else:
                 said = case.said()

@@ -20,6 +20,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import gradwire
+from gradwire.runtime.interchange.importing.torch.capture.naming import loose
 from gradwire.runtime.watch.torch.everything import watched_everything
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ _OF_CAPTURE = ("check", "data", "source", "structure", "loss")
 class Training:
     """What came of some steps."""
 
-    calls_a_module: bool = False
+    trains: bool = False
+    """Whether there is something to be trained: parameters of a module, or tensors of its own."""
     found: list[Found] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     """Findings, what else is said of a step that was captured, and of parameters asked about."""
@@ -64,12 +66,18 @@ def trained(
         optimizer = options.pop("optimizer", None)
         for name in _OF_CAPTURE:
             options.pop(name, None)
-        with watched_everything() if is_watched else contextlib.nullcontext() as everything:
-            _train(made, lambda: program(*args, **options), optimizer, everything, steps)
-        if everything is not None:
-            made.said += _said(everything.watches, about)
-            made.found = [found for watch in everything.watches for found in watch.found]
-            made.failures = [watch.failure for watch in everything.watches]
+        tensors = loose(program)
+        with contextlib.ExitStack() as stack:
+            everything: list[Any] = []
+            if is_watched and tensors:
+                everything = [stack.enter_context(gradwire.watch(tensors, optimizer))]
+            elif is_watched:
+                everything = stack.enter_context(watched_everything()).watches
+            own = {id(x): x for x in tensors.values()}
+            _train(made, lambda: program(*args, **options), optimizer, own, steps)
+        made.said += _said(everything, about)
+        made.found = [found for watch in everything for found in watch.found]
+        made.failures = [watch.failure for watch in everything]
         raise _DoneError
 
     with mock.patch.object(gradwire, "capture", run), warnings.catch_warnings():
@@ -81,9 +89,12 @@ def trained(
 
 
 def _train(
-    made: Training, step: Callable[[], Any], optimizer: Any, everything: Any, steps: int
+    made: Training,
+    step: Callable[[], Any],
+    optimizer: Any,
+    parameters: dict[int, Any],
+    steps: int,
 ) -> None:
-    parameters: dict[int, Any] = {}
     stepped: list[Any] = []
 
     def called(module: Any, _: Any) -> None:
@@ -106,22 +117,20 @@ def _train(
             break
         made.numbers += [p.grad.clone() for p in parameters.values() if p.grad is not None]
         if len(stepped) == before and not is_own:
-            _update(optimizer, parameters.values(), everything)
+            _update(optimizer, parameters.values())
     for handle in handles:
         handle.remove()
-    made.calls_a_module = bool(parameters)
+    made.trains = bool(parameters)
     made.numbers += [p.detach().clone() for p in parameters.values()]
     made.numbers.append(torch.get_rng_state())
 
 
-def _update(optimizer: Any, parameters: Any, everything: Any) -> None:
+def _update(optimizer: Any, parameters: Any) -> None:
     """A step of the program's optimiser, or of plain gradient descent."""
     if optimizer is not None:
         optimizer.step()
         optimizer.zero_grad()
         return
-    for watch in () if everything is None else everything.watches:
-        watch.step()
     with torch.no_grad():
         for p in parameters:
             if p.grad is not None:
@@ -143,13 +152,13 @@ def _said(watches: Sequence[Any], about: Sequence[str]) -> Iterator[str]:
 
 def score_of(case: Case) -> tuple[Score | None, str, list[str]]:
     """How well a program is answered, what is missing or false, and all that was said; no score
-    of one that calls no module, so that there is nothing to watch.
+    of one that trains nothing, so that there is nothing to watch.
     """
     made = trained(case.capture, about=case.about)
-    if not made.calls_a_module:
+    if not made.trains:
         return None, "", []
     # Pages of a captured function go by the names of its variables, those of a model by its own,
     # which is a variable of ``trained``.
     meant = replace(case, names=tuple(_OWN.sub("", name) for name in case.names))
-    said = [_OWN.sub("", sentence) for sentence in made.said]
+    said = [_OWN.sub("", each).replace("Nothing was found", "Nothing wrong") for each in made.said]
     return *meant.score(said), said

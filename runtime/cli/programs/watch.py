@@ -67,6 +67,6 @@ def watch(
     elif reports:
         say(*(visible(str(report).splitlines()[0]) for report in reports))
     else:
-        say("No module of PyTorch was trained by this program.")
+        say("Nothing was trained by this program with PyTorch.")
     found = any(report.found for report in reports)
     raise typer.Exit(PROBLEMS if found and code == CLEAN else code)

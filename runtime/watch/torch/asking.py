@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.watch.torch.listening import watching
 from gradwire.runtime.watch.torch.measures import is_finite, norms
-
-if TYPE_CHECKING:
-    from gradwire.runtime.watch.torch.watching import Watch
+from gradwire.runtime.watch.torch.tensors import leaves_of
+from gradwire.runtime.watch.torch.watching import Watch
 
 _WRAP = "To see why, run the step in `with gradwire.watch(model, optimizer):`."
 
@@ -19,8 +18,12 @@ def why_tensor(tensor: Any) -> str:
     return _of_leaf(tensor) if tensor.is_leaf else _of_result(tensor)
 
 
+def _watches() -> list[Watch]:
+    return [each for each in watching() if isinstance(each, Watch)]
+
+
 def _of_leaf(leaf: Any) -> str:
-    for watch in watching():
+    for watch in _watches():
         if watch.has(leaf):
             return watch.why(leaf)
     if not leaf.requires_grad:
@@ -36,8 +39,8 @@ def _of_leaf(leaf: Any) -> str:
 
 
 def _of_result(result: Any) -> str:
-    reached, is_whole = _leaves_of(result)
-    model = next((w for w in watching() if any(map(w.has, reached))), None)
+    reached, is_whole = leaves_of([result])
+    model = next((w for w in _watches() if any(map(w.has, reached))), None)
     if not reached:
         return f"Its gradient reaches nothing that is trained. {_WRAP}"
     if model is None:
@@ -58,21 +61,3 @@ def _of_watched(watch: Watch, reached: list[Any]) -> str:
     if not missed:
         return f"{text}."
     return f"{text}; not {listed(missed)}. {watch.why(missed[0])}"
-
-
-def _leaves_of(result: Any) -> tuple[list[Any], bool]:
-    """The leaves behind a result in autograd's graph, and whether that is all of it."""
-    found: list[Any] = []
-    is_whole = True
-    pending, seen = [result.grad_fn], set()
-    while pending:
-        node = pending.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            found.append(node.variable)
-        elif not node.next_functions:
-            is_whole = False
-        pending.extend(following for following, _ in node.next_functions)
-    return found, is_whole

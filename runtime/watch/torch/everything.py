@@ -1,8 +1,8 @@
-"""Watches every model that a program trains, without touching its code."""
+"""Watches all that a program trains, without touching its code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,10 @@ from torch.nn.modules import module as module_hooks
 from torch.optim import optimizer as optimizer_hooks
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_name
+from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.owners import owned_by
 from gradwire.runtime.watch.torch.switches import noted
+from gradwire.runtime.watch.torch.tensors import ByHand, Tensors, named
 from gradwire.runtime.watch.torch.watching import Watch
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ class EnoughError(BaseException):
 
 
 class Everything:
-    """The models of a program: those that it calls itself, and not from inside of others."""
+    """What a program trains: the models that it calls itself, and not from inside of others, and
+    tensors that belong to none.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Everything:
         """What is called without gradient before anything is trained: perhaps it was to be."""
         self._known: set[int] = set()
         """Parameters that are watched, by identity."""
+        self._by_hand = ByHand()
 
     def called(self, module: Any, args: Any) -> None:
         """A module is called."""
@@ -55,7 +60,7 @@ class Everything:
         if not torch.is_grad_enabled() or not trained:
             if self._first is None and not self.watches:
                 self._first = self._watch(module)
-        elif trained - self._known:
+        elif trained - self._known or self._is_apart(trained):
             begun = None
             if self._first is not None:
                 # What was called before another model may be a part of the same step.
@@ -63,10 +68,27 @@ class Everything:
                 self._first.drop()
                 self._first = None
             self._known |= trained
+            for watch in [w for w in self.watches if isinstance(w.model, Tensors)]:
+                if not trained.isdisjoint(map(id, watch.trained.values())):
+                    watch.drop()
+                    self.watches.remove(watch)
             with nullcontext() if begun is None else begun.asleep():
                 self.watches.append(self._watch(module, begun))
 
-    def _watch(self, module: Any, begun: WholeStep | None = None) -> Watch:
+    def _is_apart(self, trained: set[int]) -> bool:
+        """Whether some parameters of a module are watched as tensors that belong to none."""
+        return any(
+            isinstance(watch.model, Tensors)
+            and not trained.isdisjoint(map(id, watch.trained.values()))
+            for watch in self.watches
+        )
+
+    def _watch_apart(self, tensors: Sequence[Any]) -> None:
+        """Watch tensors that belong to no module that was called, from the next step on."""
+        self._known.update(map(id, tensors))
+        self.watches.append(self._watch(Tensors(named(tensors)), waits=True))
+
+    def _watch(self, module: Any, begun: WholeStep | None = None, *, waits: bool = False) -> Watch:
         on_cpu = all(p.device.type == "cpu" for p in module.parameters())
         return Watch(
             module,
@@ -81,6 +103,7 @@ class Everything:
             hooks=False,
             name=user_name(module),
             begun=begun,
+            waits=waits,
         )
 
     def returned(self, module: Any, args: Any, result: Any) -> None:
@@ -89,6 +112,10 @@ class Everything:
 
     def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """An optimiser is about to take a step."""
+        own = owned_by([optimizer]).values()
+        apart = [p for p in own if p.requires_grad and id(p) not in self._known]
+        if any(p.grad is not None for p in apart):
+            self._watch_apart(apart)
         for watch in self._of(optimizer):
             if not any(each is optimizer for each in watch.optimizers):
                 watch.optimizers = (*watch.optimizers, optimizer)
@@ -100,6 +127,25 @@ class Everything:
             watch.after_step()
         if self._steps and any(watch.steps >= self._steps for watch in self.watches):
             raise EnoughError
+
+    def told(self, method: Callable[..., None], *args: Any) -> None:
+        """Call a method of this."""
+        method(*args)
+
+    def begins(self) -> None:
+        """``backward`` is called."""
+
+    def backward_of(self, tensors: Sequence[Any]) -> None:
+        """``backward`` is called of these."""
+        results = [x for x in tensors if isinstance(x, torch.Tensor)]
+        if moved := self._by_hand.found(results, self._known):
+            self._watch_apart(moved)
+
+    def backward_ended(self, tensors: Sequence[Any]) -> None:
+        """It has returned."""
+
+    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+        """It has raised."""
 
     def close(self) -> None:
         """End all watching."""
@@ -133,6 +179,8 @@ def watched_everything(
     """
     everything = Everything(guard=guard, source=source, on_finding=on_finding, steps=steps)
     with noted(), ExitStack() as stack:
+        listening.begin(everything)
+        stack.callback(listening.end, everything)
         for handle in (
             module_hooks.register_module_forward_pre_hook(everything.called),
             module_hooks.register_module_forward_hook(everything.returned, always_call=True),

@@ -3,43 +3,67 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import Any, Protocol
 
 import torch
 
-if TYPE_CHECKING:
-    from gradwire.runtime.watch.torch.watching import Watch
 
-_watching: list[Watch] = []
+class Listener(Protocol):
+    """What is told of each call of ``backward``."""
+
+    def told(self, method: Callable[..., None], *args: Any) -> None:
+        """Call a method of this, which must raise nothing of its own."""
+
+    def begins(self) -> None:
+        """``backward`` is called of a tensor, and no mode of PyTorch handles that yet; raises
+        nothing.
+        """
+
+    def backward_of(self, tensors: Sequence[Any]) -> None:
+        """``backward`` is called of these."""
+
+    def backward_ended(self, tensors: Sequence[Any]) -> None:
+        """It has returned."""
+
+    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+        """It has raised."""
+
+    def close(self) -> None:
+        """The program ends."""
+
+
+_watching: list[Listener] = []
 _real: dict[str, Any] = {}
-_is_paused = False
+_is_paused = _is_inside = False
 
 
-def watching() -> Sequence[Watch]:
-    """What watches now."""
+def watching() -> Sequence[Listener]:
+    """What is told now."""
     return tuple(_watching)
 
 
-def begin(watch: Watch) -> None:
+def begin(listener: Listener) -> None:
     """Tell it from now on, until ``end``, or the program ends, which closes it."""
-    _watching.append(watch)
+    _watching.append(listener)
     if len(_watching) == 1:
         _patch()
 
 
-def end(watch: Watch) -> None:
+def end(listener: Listener) -> None:
     """Tell it of nothing any more."""
-    _watching.remove(watch)
+    _watching.remove(listener)
     if not _watching:
         torch.autograd.backward = _real.pop("backward")
+        torch.Tensor.backward = _real.pop("method")
 
 
 @atexit.register
 def _close() -> None:
-    for watch in watching():
-        watch.close()
+    for each in watching():
+        each.close()
 
 
 @contextmanager
@@ -58,15 +82,33 @@ def _patch() -> None:
 
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
-        if not _is_paused:
-            for each in watching():
-                each.told(each.backward_of, given)
+        listeners = () if _is_paused else watching()
+        for each in listeners:
+            each.told(each.backward_of, given)
         try:
-            return real(tensors, *args, **kwargs)
+            result = real(tensors, *args, **kwargs)
         except RuntimeError as error:
-            if not _is_paused:
-                for each in watching():
-                    each.told(each.backward_failed, given, error)
+            for each in listeners:
+                each.told(each.backward_failed, given, error)
             raise
+        for each in listeners:
+            each.told(each.backward_ended, given)
+        return result
+
+    _real["method"] = method = torch.Tensor.backward
+
+    @wraps(method)
+    def backward_from(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        global _is_inside
+        if _is_paused or _is_inside:  # a mode calls it again
+            return method(self, *args, **kwargs)
+        for each in watching():
+            each.begins()
+        _is_inside = True
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _is_inside = False
 
     torch.autograd.backward = backward
+    torch.Tensor.backward = backward_from

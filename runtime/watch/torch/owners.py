@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
@@ -14,6 +16,25 @@ from gradwire.runtime.watch.torch.measures import parameters_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.watch.step import Line, Step
+
+
+def unwrapped(model: Any) -> Any:
+    """The module in wrappers that distribute, compile or adapt it to devices."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and isinstance(
+            model, torch.nn.parallel.DistributedDataParallel | torch.nn.DataParallel
+        ):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
+
+
+def innermost(optimizer: Any) -> Any:
+    """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
+    inner = getattr(optimizer, "optimizer", None)
+    return innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
 
 
 def owned_by(optimizers: Sequence[Any]) -> dict[int, Any]:

@@ -20,7 +20,9 @@ from torch.overrides import TorchFunctionMode
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
 from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.measures import is_finite, parameters_of
+from gradwire.runtime.watch.torch.processes import is_distributed
 
 _FILLING = frozenset({"masked_fill", "masked_fill_", "full", "full_like", "where", "fill_"})
 """Functions that may be asked for infinities."""
@@ -119,6 +121,28 @@ def tensors_in(x: Any) -> Iterator[Any]:
     elif isinstance(x, list | tuple):
         for inner in x:
             yield from tensors_in(inner)
+
+
+def blamed(
+    model: Any, forwards: Sequence[Forward], wrong: Callable[[Any], bool], *, whole: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a replay of the calls of a step says of where a gradient first goes ``wrong``, or why
+    there is none; and the lines that it names.
+    """
+    if is_distributed():  # one of several alone would wait for the others for ever
+        return ("The step isn't replayed, as other processes take part in it.",), ()
+    if not forwards:
+        return ("The model was not called in this step, so it can't be replayed.",), ()
+    for forward in forwards:
+        try:
+            with listening.paused():
+                blame = replayed(model, forward, wrong, whole=whole)
+        except RuntimeError as error:
+            first, *_ = str(error).splitlines()
+            return (f"The step can't be replayed ({first}).",), ()
+        if blame.sentences:
+            return blame.sentences, blame.written
+    return (), ()
 
 
 def replayed(model: Any, forward: Forward, wrong: Callable[[Any], bool], *, whole: bool) -> Blame:

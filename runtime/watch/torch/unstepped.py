@@ -39,6 +39,12 @@ class Unstepped:
             self._line = Line(*user_line())
         return self._calls == _MANY
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether the parameters have moved without a step, as far as is looked at."""
+        is_first = 1 <= self._calls <= _FEW
+        return is_first and self._sample is not None and bool(self._sample.moved())
+
     def found(self, optimizers: Sequence[Any]) -> Found | None:
         """What is wrong, if an optimiser has the parameters and none of them has moved."""
         if self._calls < _FEW or self._sample is None or self._sample.moved():

@@ -29,7 +29,7 @@ from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
 from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
-from gradwire.runtime.watch.torch.owners import ownership, strangers
+from gradwire.runtime.watch.torch.owners import innermost, ownership, strangers, unwrapped
 from gradwire.runtime.watch.torch.processes import (
     has_flat_parameters,
     is_distributed,
@@ -40,8 +40,8 @@ from gradwire.runtime.watch.torch.processes import (
 from gradwire.runtime.watch.torch.recorder import Recorder
 from gradwire.runtime.watch.torch.replaying import (
     Forward,
+    blamed,
     random_state,
-    replayed,
     tensors_in,
 )
 from gradwire.runtime.watch.torch.switches import noted
@@ -96,16 +96,17 @@ class Watch:
         capture: bool | None = None,
         name: str = "",
         begun: WholeStep | None = None,
+        waits: bool = False,
     ) -> None:
         self.model = model
         self._name = name
         """What the program calls the model; empty where that is not known."""
-        self.optimizers = tuple(map(_innermost, optimizers))
+        self.optimizers = tuple(map(innermost, optimizers))
         self.steps = 0
         """Updates since watching began."""
         quiet = quiet or not is_first_process()
         self._findings = Findings(quiet=quiet, on_finding=on_finding)
-        self._inner = _unwrapped(model)
+        self._inner = unwrapped(model)
         self._every, self._check_every, self._guard = every, check_every, guard
         self._on_look, self._source = on_look, source
         self._parameters = parameters_of(self._inner)
@@ -127,6 +128,10 @@ class Watch:
         self._loss: Any = None
         self._calls = Calls()
         self._updates = Updates(self._trained)
+        self._moved: set[str] = set()
+        """The parameters of at least 32 bits that an update has moved: to stand still later is how
+        a training ends.
+        """
         self.sizes: dict[str, float | None] = {}
         """The root mean square of each gradient at the last look; None for none."""
         self._times: dict[tuple[str, Trouble], int] = {}
@@ -148,10 +153,19 @@ class Watch:
         self._has_begun = False
         """Whether it has been called with gradient."""
         self._unstepped = Unstepped(self._trained)
+        self._waits = waits
+        """Whether a step has begun without this, so that the next one is recorded."""
+        self._is_stepping = self._is_updating = False
+        """Whether an optimiser takes a step; whether the program itself does, after backward."""
+        self._is_by_hand = False
+        """Whether the program itself updates the parameters."""
+        self._had: set[str] = set()
+        """The parameters to which gradient came in the step that has not been looked at."""
         self._attach(hooks)
         if begun is not None:
             begun.name = name
-        self._begin()
+        if not waits:
+            self._begin()
 
     # ---- on and off ---------------------------------------------------------------------------
 
@@ -219,7 +233,8 @@ class Watch:
 
     def _last_look(self) -> None:
         self._look_for_steps()
-        if not self._is_checked:  # no optimiser told of the end of the step
+        is_cleared = any(self._trained[name].grad is None for name in self._had)
+        if not self._is_checked and not is_cleared:  # no optimiser told of the end of the step
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
             none = [
@@ -250,6 +265,7 @@ class Watch:
 
     def _begin(self) -> None:
         """Record, and perhaps capture, what follows."""
+        self._waits = False
         if self._captures:
             self._capture_next(is_asked=self._is_asked)
         self.record_next()
@@ -315,8 +331,7 @@ class Watch:
 
     def _called(self, module: Any, args: Any, kwargs: Any) -> None:
         """The model is called."""
-        if self._whole is not None and self._whole.is_over:
-            self._end_whole()
+        self.begins()
         is_training = torch.is_grad_enabled() and self._trained
         self._guarded(self._trains if is_training else self._begin_again, asleep=False)()
         self.told(self._forward, module, args, kwargs)
@@ -361,6 +376,16 @@ class Watch:
             if x.requires_grad:
                 x.register_hook(partial(came.__setitem__, place))
 
+    def begins(self) -> None:
+        """The program begins to compute, or calls ``backward``, perhaps in a new step."""
+        if self._whole is not None and self._whole.is_over:
+            self._end_whole()
+        if not self._is_by_hand and not self._is_stepping and not self.steps:
+            self._is_by_hand = self._is_updating = self._unstepped.is_moved
+        if self._is_updating:
+            self._is_updating = False
+            self.after_step()
+
     def backward_of(self, tensors: Sequence[Any]) -> None:
         """``backward`` is called of these."""
         for x in tensors:
@@ -369,6 +394,18 @@ class Watch:
         self._is_checked = False
         if not self.steps and self._unstepped.backward():
             self._look_for_steps()
+
+    def backward_ended(self, tensors: Sequence[Any]) -> None:
+        """``backward`` has returned."""
+        if not self._closing:
+            return
+        if not self.steps:
+            self._had = {name for name, p in self._trained.items() if p.grad is not None}
+        if self._is_by_hand:
+            self._is_updating = True
+            self._before_step()
+            if self._waits:
+                self._begin()
 
     def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
         """``backward`` of these has raised; a step that is captured whole tells more of it."""
@@ -391,6 +428,7 @@ class Watch:
 
     def before_step(self, optimizer: Any = None, args: Any = (), kwargs: Any = None) -> None:
         """An optimiser is about to take a step: what its hook of this kind is given."""
+        self._is_stepping = True
         if self._whole is not None:
             self._whole.steps(optimizer)
         self._guarded(self._before_step)(optimizer, args, kwargs)
@@ -407,13 +445,16 @@ class Watch:
                 self._updates.take()
 
     def _after_step(self, *_: Any) -> None:
+        self._is_stepping = False
         if not self._is_checked:  # a closure has computed the gradients
             self._look()
         self._look_at_updates()
         self.steps += 1
         self._forwards.clear()
         self._calls.begin()
-        if self._every and self.steps % self._every == 0:
+        if self._waits and not self._is_by_hand:
+            self._begin()
+        elif self._every and self.steps % self._every == 0:
             self.record_next()
 
     # ---- looking ------------------------------------------------------------------------------
@@ -509,7 +550,7 @@ class Watch:
             names = [name for name in names if not self.diagnosis.is_by_design(name)]
         if self._told_all(names):
             return
-        sentences, places = self._replay(_is_zero, whole=True)
+        sentences, places = blamed(self._inner, self._forwards, _is_zero, whole=True)
         subject = listed(names)
         text = f"{subject}: the gradient has been exactly 0 for {PATIENCE} steps."
         text = (
@@ -521,7 +562,7 @@ class Watch:
         if self._is_told_infinite and not self._guard:
             return
         self._is_told_infinite = True
-        sentences, places = self._replay(_is_bad, whole=False)
+        sentences, places = blamed(self._inner, self._forwards, _is_bad, whole=False)
         what = (
             f"The gradient of {listed(names)} is not finite."
             if names
@@ -534,24 +575,6 @@ class Watch:
         if self._guard:
             raise NotFiniteError(f"Step {self.steps} was not taken. {found.sentence}")
 
-    def _replay(
-        self, wrong: Callable[[Any], bool], *, whole: bool
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if is_distributed():  # one of several alone would wait for the others for ever
-            return ("The step isn't replayed, as other processes take part in it.",), ()
-        if not self._forwards:
-            return ("The model was not called in this step, so it can't be replayed.",), ()
-        for forward in self._forwards:
-            try:
-                with listening.paused():
-                    blame = replayed(self._inner, forward, wrong, whole=whole)
-            except RuntimeError as error:
-                first, *_ = str(error).splitlines()
-                return (f"The step can't be replayed ({first}).",), ()
-            if blame.sentences:
-                return blame.sentences, blame.written
-        return (), ()
-
     def _look_for_steps(self) -> None:
         found = None if self.steps else self._unstepped.found(self.optimizers)
         if found is not None:
@@ -563,7 +586,12 @@ class Watch:
             return
         self.ratios = moved
         owned = set(self._owned())
-        still = [n for n, ratio in moved.items() if ratio == 0 and n in owned and self.sizes.get(n)]
+        self._moved |= {n for n, ratio in moved.items() if ratio and _is_fine(self._trained[n])}
+        still = [
+            n
+            for n, ratio in moved.items()
+            if ratio == 0 and n in owned and self.sizes.get(n) and n not in self._moved
+        ]
         lasting = self._lasting(still, Trouble.NOT_UPDATED)
         if lasting:
             text = (
@@ -668,23 +696,8 @@ class Watch:
         return self._structure().imported.diagram
 
 
-def _unwrapped(model: Any) -> Any:
-    """The module in wrappers that distribute, compile or adapt it to devices."""
-    while True:
-        inner = getattr(model, "_orig_mod", None)
-        if inner is None and isinstance(
-            model, torch.nn.parallel.DistributedDataParallel | torch.nn.DataParallel
-        ):
-            inner = model.module
-        if inner is None:
-            return model
-        model = inner
-
-
-def _innermost(optimizer: Any) -> Any:
-    """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
-    inner = getattr(optimizer, "optimizer", None)
-    return _innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
+def _is_fine(parameter: Any) -> bool:
+    return bool(parameter.element_size() >= 4)
 
 
 def _is_bad(gradient: Any) -> bool:

@@ -28,6 +28,7 @@ from gradwire.runtime.interchange.importing.options import ImportOptions
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.capture.capturing import Capture
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_lines
+from gradwire.runtime.interchange.importing.torch.inspection import memory_of
 from gradwire.runtime.interchange.importing.torch.memory import Cut
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, place_of
 from gradwire.runtime.watch.reasons import Found, Trouble
@@ -74,6 +75,8 @@ class WholeStep:
         """What the program calls the model that is watched; empty if that is not known."""
         self._lines: set[Any] = set()
         """The lines, of all functions that ran, in which something was computed before a step."""
+        self._behind: set[Any] | None = None
+        """Those of them that came after the last ``backward``; None before the first."""
         self._stepped: list[Any] = []
         """The optimisers that have taken a step."""
         self._seen: set[str] = set()
@@ -82,20 +85,35 @@ class WholeStep:
         self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
         self._modes = ExitStack()
         self._capture.recording.before_call = self._passes
+        self._capture.recording.after_write = self._writes
         off = _cut(turned_off())
         self._modes.enter_context(self._capture.live(model, optimizers, name, off))
         _active.append(self)
 
-    def _passes(self) -> None:
+    def _passes(self, is_backward: bool) -> None:
         """The program computes something, or calls ``backward``."""
         lines = user_lines()
         if not self._stepped:
             self._lines.add(lines)
+            if is_backward:
+                self._behind = set()
+            elif self._behind is not None:
+                self._behind.add(lines)
         elif lines in self._lines and all(
             any(optimizer is each for each in self._stepped) for optimizer in self._optimizers
         ):
             self.is_whole = True
             self._freeze()
+
+    def _writes(self, tensors: Sequence[Any]) -> None:
+        """The program writes to tensors: after ``backward``, to a parameter, it is a step."""
+        if self._behind is None or self._stepped:
+            return
+        own = set(map(memory_of, self._capture.parameters.values()))
+        if not own.isdisjoint(map(memory_of, tensors)):
+            self._lines -= self._behind  # what an update computes for each parameter is no new step
+            self._stepped.append(None)
+            self._seen = set(self._capture.parameters)
 
     def steps(self, optimizer: Any) -> None:
         """An optimiser is about to take a step."""
@@ -133,7 +151,8 @@ class WholeStep:
         self._modes.close()
         if self._is_abandoned or recording.given_up is not None or not recording.losses:
             return None
-        seen = list({id(each): each for each in (*self._optimizers, *self._stepped)}.values())
+        stepped = [each for each in self._stepped if each is not None]  # and not the program itself
+        seen = list({id(each): each for each in (*self._optimizers, *stepped)}.values())
         imported = self._capture.finish(
             None, seen[0] if len(seen) == 1 else None, is_whole=self.is_whole
         )

@@ -470,8 +470,8 @@ def test_a_guard_raises_before_the_update():
     assert torch.equal(model.head.weight, before)
 
 
-def test_only_a_module_can_be_watched():
-    with pytest.raises(gw.RunError, match="Only a module of PyTorch can be watched"):
+def test_a_function_can_not_be_watched():
+    with pytest.raises(gw.RunError, match="Only a module or trained tensors of PyTorch can be"):
         gw.watch(lambda x: x)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
 
-def _nothing() -> None:
+def _nothing(_: object) -> None:
     pass
 
 
@@ -27,8 +27,12 @@ class Running:
         """Why a live program is recorded no more."""
         self.is_frozen = False
         """Whether a live program is recorded no more."""
-        self.before_call: Callable[[], None] = _nothing
-        """Called before each operator and each call of ``backward`` of a live program."""
+        self.before_call: Callable[[bool], None] = _nothing
+        """Called before each operator of a live program, and with True before each call of
+        ``backward``.
+        """
+        self.after_write: Callable[[Sequence[Any]], None] = _nothing
+        """Called with the tensors to which an operator of a live program has written."""
 
     @contextmanager
     def paused(self) -> Iterator[None]:

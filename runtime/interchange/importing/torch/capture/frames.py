@@ -9,7 +9,7 @@ import functools
 import linecache
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,15 +77,20 @@ def user_name(value: Any) -> str:
     """The variable, or the attribute of ``self``, in which the user's code that is calling now has
     a value; empty where it is in none.
     """
+    return next((name for name, x in user_variables() if x is value), "")
+
+
+def user_variables() -> Iterator[tuple[str, Any]]:
+    """The variables, and the attributes of ``self``, that the user's code has which is calling now,
+    from the innermost function on.
+    """
     frame = sys._getframe(1)
     while frame.f_back is not None:
         if not frame.f_code.co_filename.startswith(_OTHERS):
             known = frame.f_locals
             for names in (known, getattr(known.get("self"), "__dict__", {}), frame.f_globals):
-                if name := next((n for n, x in [*names.items()] if x is value), ""):
-                    return str(name)
+                yield from [(str(name), x) for name, x in names.items()]
         frame = frame.f_back
-    return ""
 
 
 def user_place() -> Place:

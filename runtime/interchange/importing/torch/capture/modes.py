@@ -99,7 +99,7 @@ class Functions(FunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         if name == "backward" and self._recording.active:
-            self._recording.before_call()
+            self._recording.before_call(True)
         if not self._recording.active or is_transformed():
             return func(*args, **(kwargs or {}))
         if name in ("__get__", "__set__"):

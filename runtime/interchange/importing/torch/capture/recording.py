@@ -394,7 +394,7 @@ class Recording(Running, KnownTensors):
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
         if self.live:
-            self.before_call()
+            self.before_call(False)
             if not self.active:
                 return operator(*args, **kwargs)
         before = self.guarded(partial(self._before, operator, args, kwargs))
@@ -445,6 +445,8 @@ class Recording(Running, KnownTensors):
             results = tensors_in(result)
             self.history.note(name, place, tensors, results, written)
             self.ledger.written(written, name)
+            if written:
+                self.after_write(written)
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
         if isinstance(x, torch.Tensor):

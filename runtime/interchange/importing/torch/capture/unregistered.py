@@ -38,11 +38,12 @@ def kept_aside(path: str, module: Any) -> Iterator[Aside]:
     for name, value in vars(module).items():
         if name not in _OWN:
             where = f"{path}.{name}" if path else name
-            for inner, kept in _within(where, value):
+            for inner, kept in trained_within(where, value):
                 yield Aside(kept, inner, where)
 
 
-def _within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def trained_within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The modules, their parameters and the trained leaves in a value, by name."""
     for name, kept in reached(path, value):
         if isinstance(kept, torch.nn.Module):
             yield name, kept

@@ -1,14 +1,18 @@
-"""What a repository's program computes: ``python -m tests.assistants.measuring FOLDER``.
+"""What repositories' programs compute: ``python -m tests.assistants.measuring FOLDER...``.
 
-Prints JSON: losses, and of each parameter of a module that is called, in the order of the calls,
-its gradient and its value after each of some calls of what ``make()`` returns; and the error that
-ended them, if one did.
+Each runs in a process of its own, for which PyTorch need not be imported again. Prints a line of
+JSON for each: of some calls of what ``make()`` returns the numbers that come back, and of each
+parameter of a module that is called, in the order of the calls, its gradient and its value; and the
+error that ended them, if one did.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import select
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -19,6 +23,8 @@ import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 CALLS = 3
+MOST_SECONDS = 120
+"""What one program may take."""
 
 
 def measure(folder: Path) -> dict[str, Any]:
@@ -29,7 +35,7 @@ def measure(folder: Path) -> dict[str, Any]:
     handle = register_module_forward_pre_hook(
         lambda module, _: parameters.update((id(p), p) for p in module.parameters())
     )
-    losses: list[float | None] = []
+    losses: list[Any] = []
     gradients: list[list[Any]] = []
     error = ""
     try:
@@ -48,14 +54,24 @@ def measure(folder: Path) -> dict[str, Any]:
     return {"losses": losses, "gradients": gradients, "values": values, "error": error}
 
 
-def _call(program: Any, arguments: Any, parameters: dict[int, Any]) -> float | None:
+def _call(program: Any, arguments: Any, parameters: dict[int, Any]) -> Any:
+    """The numbers that it returns."""
     result = program(*arguments)
-    is_tensor = isinstance(result, torch.Tensor) and result.numel() == 1
-    if is_tensor and not any(p.grad is not None for p in parameters.values()):
-        result.backward()  # of what only gives the loss
-    if is_tensor or isinstance(result, float):
-        return _number(float(result))
-    return None
+    loss = result.get("loss") if isinstance(result, dict) else result
+    is_loss = isinstance(loss, torch.Tensor) and loss.numel() == 1
+    if is_loss and not any(p.grad is not None for p in parameters.values()):
+        loss.backward()  # of what only gives the loss
+    return _numbers(result)
+
+
+def _numbers(result: Any) -> Any:
+    if isinstance(result, dict):
+        return [_numbers(value) for value in result.values()]
+    if isinstance(result, list | tuple):
+        return [_numbers(value) for value in result]
+    if isinstance(result, torch.Tensor):
+        return _listed(result)
+    return _number(float(result)) if isinstance(result, int | float) else None
 
 
 def _listed(tensor: torch.Tensor | None) -> list[float | str] | None:
@@ -68,5 +84,30 @@ def _number(x: float) -> Any:
     return x if math.isfinite(x) else str(x)
 
 
+def _apart(folder: Path) -> str:
+    """The JSON of a program that runs in a copy of this process."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        with open(os.devnull, "w") as nowhere, os.fdopen(write, "w") as out:
+            os.dup2(nowhere.fileno(), 1)  # the program may print
+            out.write(json.dumps(measure(folder)))
+            out.flush()
+            os._exit(0)
+    os.close(write)
+    told = b""
+    with os.fdopen(read, "rb") as pipe:
+        while select.select([pipe], [], [], MOST_SECONDS)[0] and (part := os.read(read, 1 << 16)):
+            told += part
+        is_over = not select.select([pipe], [], [], 0)[0]
+    if is_over:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    late = f"takes more than {MOST_SECONDS} s" if is_over else "the process ended"
+    return told.decode() or json.dumps({"error": late})
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(Path(sys.argv[1]).absolute())))
+    for each in sys.argv[1:]:
+        print(_apart(Path(each).absolute()))

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.assistants.repositories import repositories
-from tests.assistants.scoring import score
+from tests.assistants.scoring import judged, measured, score
 
 BUGS = repositories()
 TELLING = ("broken", "gradwire", "gw.", "#", '"""')
@@ -30,16 +30,18 @@ def test_a_program_has_its_bug_and_nothing_says_so(bug):
     assert bug.case.cause not in bug.task
 
 
-@pytest.mark.sampled(one_in=31)
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.case.name)
-def test_what_nobody_has_mended_is_not(bug, tmp_path):
-    assert score(bug, bug.write(tmp_path)).verdict == "not mended"
-
-
-@pytest.mark.sampled(one_in=31)
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.case.name)
-def test_the_program_without_the_bug_is_mended(bug, tmp_path):
-    assert score(bug, bug.write(tmp_path, broken=False)).verdict == "mended"
+@pytest.mark.parametrize(
+    "bugs",
+    [pytest.param(BUGS[::20], id="some"), pytest.param(BUGS, id="all", marks=pytest.mark.night)],
+)
+def test_a_bug_is_mended_in_the_program_without_it_alone(bugs, tmp_path):
+    mended = [bug.write(tmp_path / "mended", broken=False) for bug in bugs]
+    broken = [bug.write(tmp_path / "broken") for bug in bugs]
+    wanted, found, again = measured(*mended), measured(*broken), measured(*mended[::6])
+    for each in zip(bugs[::6], mended[::6], wanted[::6], again, strict=True):
+        assert judged(*each).verdict == "mended", each[0].name
+    for each in zip(bugs, broken, wanted, found, strict=True):
+        assert judged(*each).verdict == "not mended", each[0].name
 
 
 def test_another_way_than_ours_is_good_too(tmp_path):
@@ -52,6 +54,10 @@ def test_another_way_than_ours_is_good_too(tmp_path):
 def test_a_program_that_raises_is_not_mended(tmp_path):
     bug = BUGS[0]
     folder = bug.write(tmp_path)
-    (folder / "train.py").write_text("def make():\n    return undefined\n", "utf-8")
-    verdict, why = score(bug, folder)
-    assert verdict == "not mended" and "NameError" in why
+    for program, said in (
+        ("def make():\n    return undefined\n", "NameError"),
+        ("import os\nos._exit(0)\n", "the process ended"),
+    ):
+        (folder / "train.py").write_text(program, "utf-8")
+        verdict, why = score(bug, folder)
+        assert verdict == "not mended" and said in why

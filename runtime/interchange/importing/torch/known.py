@@ -14,8 +14,8 @@ from gradwire.runtime.interchange.importing.torch.steps.unused import is_average
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.capture.regions import Regions
     from gradwire.runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions
 
 _LARGE = 1 << 16
 """Elements of a tensor that is large."""

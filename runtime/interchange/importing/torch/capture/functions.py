@@ -14,8 +14,8 @@ import torch
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
-from gradwire.runtime.interchange.importing.torch.capture.regions import Old, old_of
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, old_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording

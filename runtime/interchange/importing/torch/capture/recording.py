@@ -42,13 +42,6 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     parts_among,
 )
 from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
-from gradwire.runtime.interchange.importing.torch.capture.regions import (
-    Old,
-    Regions,
-    divided,
-    hooked,
-    old_of,
-)
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
 from gradwire.runtime.interchange.importing.torch.inspection import (
     base_of,
@@ -67,6 +60,8 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.passing import passing, recomputes
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
+from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, hooked, old_of
+from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions, divided
 from gradwire.runtime.interchange.importing.torch.running import Running
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger

@@ -9,7 +9,7 @@ that are set before it, and behind all hooks of the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
@@ -27,14 +27,20 @@ from gradwire.blocks.library.gradient import (
     StopGradient,
     StraightThrough,
 )
-from gradwire.blocks.library.recorded import LEFT_OUT, SEEN, Recorded
+from gradwire.blocks.library.recorded import Recorded
 from gradwire.blocks.values import Tensor as Numbers
-from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
 from gradwire.runtime.interchange.importing.torch.inspection import CAVEATS
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.recorded.edges import (
+    Old,
+    edge_of,
+    key_of,
+    seen,
+    seen_as,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,10 +54,6 @@ Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
 _ROUNDING = 8
 """Machine epsilons of the largest gradient that smaller ones may be off by."""
-NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
-"""Of an input that can't be known again."""
-NOT_KNOWN = (LEFT_OUT, *[0.0] * (SEEN - 1))
-"""Of an input without numbers."""
 
 
 @by_identity
@@ -75,22 +77,6 @@ class Known(NamedTuple):
     tensor: Callable[[], Any]
     """Gives the tensor; None once it is gone."""
     value: Staged | None
-
-
-@by_identity
-class Old(NamedTuple):
-    """A tensor as it was before it was written to."""
-
-    tensor: Any
-    version: int | None
-    seen: tuple[float, ...]
-    value: Staged
-
-    @property
-    def unchanged(self) -> Any:
-        """The tensor, if it has not been written to; None otherwise."""
-        version = _version_of(self.tensor)
-        return self.tensor if version is not None and version == self.version else None
 
 
 @dataclass(eq=False)
@@ -221,7 +207,7 @@ class Regions:
         recording, stage = self._recording, self._recording.stage
         inputs: dict[Any, tuple[Any, Staged]] = {}
         for tensor in given:
-            inputs.setdefault(_key(tensor), (tensor, recording.entry(tensor).read()))
+            inputs.setdefault(key_of(tensor), (tensor, recording.entry(tensor).read()))
         for key, was in old.items():
             inputs[key] = was.unchanged, was.value
         routes = [self._routes(tensor, before) for tensor in outputs]
@@ -288,7 +274,7 @@ class Regions:
             name=name,
             takes=[(given.dtype, given.shape)],
             gives=[(result.dtype.name, result.shape)],
-            seen=[_seen_as(numbers)],
+            seen=[seen_as(numbers)],
             values=[result],
             depends=[set()],
         )
@@ -619,59 +605,6 @@ def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
     except (AttributeError, RuntimeError, TypeError):
         return ()
     return found if isinstance(found, tuple) else (found,)
-
-
-def hooked(tensor: Any, hook: Callable[[Any], None]) -> list[Any]:
-    """The handle of a hook; nothing for a tensor that PyTorch lets nobody differentiate."""
-    try:
-        return [tensor.register_hook(hook)]
-    except RuntimeError:  # a view made without gradient, of what was written to with gradient
-        return []
-
-
-def edge_of(tensor: Any) -> tuple[Any, int] | None:
-    """The gradient edge of a tensor; None where autograd doesn't keep track of it."""
-    if not tensor.requires_grad:
-        return None
-    try:
-        edge = torch.autograd.graph.get_gradient_edge(tensor)
-    except (AssertionError, AttributeError, RuntimeError):  # changed where gradient is off
-        return None
-    return edge.node, edge.output_nr
-
-
-def old_of(recording: Recording, tensors: Iterable[Any]) -> dict[Any, Old]:
-    """Tensors that may be written to, as they are now, by their edges or identities."""
-    found = {}
-    for x in tensors:
-        entry = recording.entry(x)
-        entry.read()
-        if torch.is_grad_enabled():
-            recording.performer.settle(entry)
-        found[_key(x)] = Old(x, _version_of(x), seen(x), entry.read())
-    return found
-
-
-def _key(tensor: Any) -> Any:
-    edge = edge_of(tensor)
-    return id(tensor) if edge is None else (id(edge[0]), edge[1])
-
-
-def _version_of(tensor: Any) -> int | None:
-    """How often a tensor has been written to; None for one of inference mode, which doesn't say."""
-    return None if tensor.is_inference() else int(tensor._version)
-
-
-def seen(tensor: Any) -> tuple[float, ...]:
-    """By what an input is known again."""
-    if tensor is None:
-        return NOT_SEEN
-    return NOT_KNOWN if tensor.is_meta else _seen_as(shown(tensor))
-
-
-def _seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
-    found = measured(numbers)
-    return float(found.elements), found.size, found.projection, *map(float, found.wild)
 
 
 def _numbers(tensor: Any) -> NDArray[Any]:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+)
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.classes.identity import by_identity
@@ -57,6 +67,34 @@ class Output(NamedTuple):
         return any(slot in loss.products for loss in sent) if sent else slot in self.depends
 
 
+class Asked(Protocol):
+    """The program itself, where it can be asked for other inputs and gradients than those of a run.
+
+    What is asked raises ValueError where that fails.
+    """
+
+    @property
+    def why_not(self) -> str:
+        """Why it can't be asked; empty where it can."""
+
+    @property
+    def depends(self) -> Sequence[frozenset[int]] | None:
+        """For each output the inputs that gradient can come to; None where no more is known than
+        of the run.
+        """
+
+    def knows(self, inputs: Sequence[Array]) -> bool:
+        """Whether inputs are those of the run but for rounding."""
+
+    def value(self, run: Run, output: int, inputs: Sequence[Array]) -> Array:
+        """An output for these inputs."""
+
+    def product(
+        self, run: Run, output: int, slot: int, gradient: Array, inputs: Sequence[Array]
+    ) -> Array:
+        """What a gradient that comes to one output sends on to an input."""
+
+
 @by_identity
 class Run(NamedTuple):
     """One run of an operation."""
@@ -71,6 +109,34 @@ class Run(NamedTuple):
     outputs: tuple[Output, ...]
     unasked: tuple[int, ...]
     """The inputs that no gradient was asked for."""
+    asked: Asked | None = None
+    """Who knows more than the run has shown; nobody for one from a file."""
+
+    @property
+    def live(self) -> Asked | None:
+        """Who can be asked for other inputs and gradients, if anybody can."""
+        return None if self.asked is None or self.asked.why_not else self.asked
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The inputs of which it can't be told what gradient would come to them."""
+        live = self.live
+        return self.unasked if live is None or live.depends is None else ()
+
+    def passes(self, output: int, slot: int) -> bool:
+        """Whether gradient of an output passes to an input."""
+        live = self.live
+        if live is None or live.depends is None:
+            return self.outputs[output].passes(slot)
+        return slot in live.depends[output]
+
+    @property
+    def why_not(self) -> str:
+        """A sentence that says why nobody can be asked, after a space; empty where that is not
+        known.
+        """
+        why = "" if self.asked is None else self.asked.why_not
+        return f". It can't be asked again: {why}" if why else ""
 
     @property
     def is_left_out(self) -> bool:
@@ -92,8 +158,9 @@ class Recorded(Block):
     """An operation without rules, as it was in one run of the program it comes from.
 
     It has the values of that run, and the vector-Jacobian products for the gradients that arrived
-    in it, from which follow those of sums and multiples. For any other input or gradient nothing is
-    known: a run raises RunError. With ``keeps_value`` the value is that of the first input, in any
+    in it, from which follow those of sums and multiples. For any other input or gradient it is
+    *live* where the program is at hand, and asked; otherwise nothing is known: a run raises
+    RunError. With ``keeps_value`` the value is that of the first input, in any
     run, and gradients alone are recorded: a hook, or a function with a backward of its own.
 
     Without any ``arrays`` it has the structure alone, and nothing can be computed of it.
@@ -124,6 +191,24 @@ class Recorded(Block):
     """For how many losses gradients were recorded."""
     arrays: Mapping[str, Tensor] = Field(default_factory=dict)
     """The numbers of the run, by name."""
+    _asked: Asked | None = PrivateAttr(default=None)
+    """No file has it."""
+
+    @property
+    def standing(self) -> Literal["live", "recorded", "unknown"]:
+        """Of which inputs and gradients it is known what comes of them: all, those of the run, or
+        none.
+        """
+        if self.run.live is not None:
+            return "live"
+        return "recorded" if self.arrays and not self.run.is_left_out else "unknown"
+
+    def answered_by(self, asked: Asked) -> Self:
+        """The same, where other inputs and gradients are a question to the program."""
+        made = self.model_copy()
+        made.__dict__.pop("run", None)
+        made._asked = asked
+        return made
 
     def output_names(self) -> tuple[str, ...]:
         """One port for each output."""
@@ -131,7 +216,7 @@ class Recorded(Block):
         return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
 
     def label(self) -> str:
-        return f"{self.operation}, recorded" if self.operation else self.symbol
+        return f"{self.operation}, {self.standing}" if self.operation else self.symbol
 
     def forward(self, xp: Any, *xs: Any) -> Any:
         if not self.gives:
@@ -162,7 +247,7 @@ class Recorded(Block):
         line, _, _ = self.written.partition(": ")
         takes = tuple((shape, dtype) for dtype, shape in self.takes)
         numbers = bool(self.arrays)
-        return Run(self.operation, line, takes, rows, numbers, outputs, self.unasked)
+        return Run(self.operation, line, takes, rows, numbers, outputs, self.unasked, self._asked)
 
     def _loss(self, loss: int, output: int) -> Loss:
         name = f"product {loss} {output} "

@@ -1,12 +1,14 @@
 """What a program computed in one run, where there are no rules: its values and its products.
 
 A vector-Jacobian product of one run is that of the gradient that arrived then. Rules are linear, so
-it is known for sums of multiples of these too; asked for any other, a kernel raises.
+it is known for sums of multiples of these too; asked for any other, a kernel asks the program where
+that is at hand, and raises otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,14 +62,15 @@ class RecordedOps(BaseOps):
             if output.value is None:
                 _require_numbers(run)
                 np.copyto(out, arrays[0])
+            elif (live := run.live) is not None and not live.knows(arrays):
+                np.copyto(out, live.value(run, place, arrays))
             else:
                 _require_same(run, arrays)
                 np.copyto(out, output.value)
 
         def rule(slot: int) -> Any:
             def product(g: Array, *arrays: Array, out: Array, of: object) -> None:
-                _require_same(run, arrays)
-                np.copyto(out, _product(run, output, slot, g))
+                np.copyto(out, _product(run, place, slot, g, arrays))
 
             primitive = Primitive(
                 "recorded_product",
@@ -83,14 +86,14 @@ class RecordedOps(BaseOps):
             return back
 
         is_float = output.kind[1].startswith("float")
-        rules = tuple(rule(slot) if output.passes(slot) else None for slot in range(len(xs)))
+        rules = tuple(rule(slot) if run.passes(place, slot) else None for slot in range(len(xs)))
         primitive = Primitive(
             "recorded",
             lambda *_, of: output.kind,
             kernel,
             rules,
             no_derivative=_CLOSED if is_float else _WHOLE,
-            closed=dict.fromkeys(run.unasked, _UNASKED) if is_float else {},
+            closed=dict.fromkeys(run.unknown, _UNASKED) if is_float else {},
         )
         return self.trace.apply(primitive, *xs, of=key)
 
@@ -108,6 +111,7 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
         if measured(array).is_apart(before, WITHIN, 0.0):
             raise ValueError(
                 f"{run.known}, and its input {place} is another now: its values are unknown"
+                f"{run.why_not}"
             )
 
 
@@ -116,18 +120,26 @@ def _require_numbers(run: Run) -> None:
         raise ValueError(f"{run.named} was recorded without numbers")
 
 
-def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
-    """The product of a gradient, as a sum of multiples of those that arrived in the run.
+def _product(run: Run, place: int, slot: int, g: Array, arrays: Sequence[Array]) -> Any:
+    """The product of a gradient, as a sum of multiples of those that arrived in the run, or else
+    by asking the program.
 
-    Raises ValueError where it is no such sum.
+    Raises ValueError where it is no such sum, and nobody can be asked.
     """
+    output, live = run.outputs[place], run.live
+    if live is not None and not (_was_asked(run, output, slot) and live.knows(arrays)):
+        return live.product(run, place, slot, g, arrays)
+    _require_same(run, arrays)
     known = [loss for loss in output.losses if loss.arrived is not None]
     arrived = [loss.arrived for loss in known if loss.arrived is not None]
-    factors = _factors(arrived, g, [loss.rounding for loss in known])
+    rounding = [loss.rounding for loss in known]
+    if live is not None and not any(map(is_close, arrived, repeat(g), rounding)):
+        return live.product(run, place, slot, g, arrays)  # what a function does may not be linear
+    factors = _factors(arrived, g, rounding)
     if factors is None:
         raise ValueError(
             f"{run.known}, and the gradient that comes to it is another now: what it sends on is "
-            "unknown"
+            f"unknown{run.why_not}"
         )
     total: Any = 0.0
     for loss, factor in zip(known, factors, strict=True):
@@ -135,6 +147,11 @@ def _product(run: Run, output: Output, slot: int, g: Array) -> Any:
         if product is not None and factor:
             total = total + factor * product
     return total
+
+
+def _was_asked(run: Run, output: Output, slot: int) -> bool:
+    """Whether the run had gradient go from an output to an input, if any came to it."""
+    return slot in output.depends and slot not in run.unasked
 
 
 def _factors(
@@ -146,7 +163,7 @@ def _factors(
     """
     count = len(arrived)
     for place, each in enumerate(arrived):
-        if _is_close(each, g, rounding[place]):  # NaN and infinities included
+        if is_close(each, g, rounding[place]):  # NaN and infinities included
             return [float(place == other) for other in range(count)]
     if not np.any(g):
         return [0.0] * count
@@ -159,12 +176,13 @@ def _factors(
     for found in tries:
         with np.errstate(invalid="ignore"):
             whole = sum(k * column for k, column in zip(found, columns, strict=True) if k)
-        if _is_close(np.asarray(whole), wanted, least):
+        if is_close(np.asarray(whole), wanted, least):
             return [float(k) for k in found]
     return None
 
 
-def _is_close(one: Array, other: Array, least: float) -> bool:
+def is_close(one: Array, other: Array, least: float) -> bool:
+    """Whether arrays are the same but for rounding, of which ``least`` is expected."""
     finite = other[np.isfinite(other)]
     within = max(least, WITHIN * float(np.abs(finite).max(initial=0.0)))
     return bool(np.allclose(one, other, rtol=0.0, atol=within, equal_nan=True))

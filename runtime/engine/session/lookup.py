@@ -156,7 +156,8 @@ def require_asked(program: Program, heads: Iterable[PortPath]) -> None:
         block = cast("Recorded", program.block(path))
         if any(program.ports.get(path.port(name)) in arriving for name in block.output_names()):
             raise RunError(
-                f"{block.run.known}, in which no gradient was asked for at its input {slot}.",
+                f"{block.run.known}, in which no gradient was asked for at its input {slot}"
+                f"{block.run.why_not}.",
                 location=Location(block=path),
                 next_step="Change the program, and capture it again.",
             )
@@ -169,7 +170,7 @@ def _reached_unasked(program: Program) -> dict[InstancePath, int]:
         if is_kind(instance.block, "Recorded"):
             block = cast("Recorded", instance.block)
             # By the value that goes through, no gradient ever passes.
-            unasked = [slot for slot in block.unasked if slot or not block.keeps_value]
+            unasked = [slot for slot in block.run.unknown if slot or not block.keeps_value]
             for port, value in program.markers(path) if unasked else ():
                 slot = term_index(port, "xs")
                 if slot is not None and slot in unasked and value in program.reached:

@@ -85,7 +85,9 @@ def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
 def _may_arrive(flow: Flow, port: PortPath) -> bool:
     """Whether the routes lead through what is recorded without that gradient, and so not known."""
     blocks = (flow.program.block(cutter.block) for cutter in flow.cutters_downstream(port))
-    return any(is_kind(block, "Recorded") and cast("Recorded", block).unasked for block in blocks)
+    return any(
+        is_kind(block, "Recorded") and cast("Recorded", block).run.unknown for block in blocks
+    )
 
 
 def _is_differentiated(flow: Flow, stop: InstancePath) -> bool:

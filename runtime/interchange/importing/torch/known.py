@@ -15,6 +15,7 @@ from gradwire.runtime.interchange.importing.torch.steps.unused import is_average
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
     from gradwire.runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.torch.recorded.asking import Inside
     from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions
 
 _LARGE = 1 << 16
@@ -35,6 +36,8 @@ class KnownTensors:
         """The identities of tensors that something has read."""
         self.inside_function = 0
         """How many custom functions are running: in them autograd keeps track of nothing."""
+        self.inside: Inside | None = None
+        """What is known of the custom function that runs."""
         self.measures = False
         """Whether numbers are measured while they are there, and no gradient is kept."""
         self._tensors: dict[int, tuple[Reference, Tensor]] = {}
@@ -87,6 +90,8 @@ class KnownTensors:
         may_go = is_large and not _is_asked_for(tensor, entry)
         reference = self._weak(tensor) if may_go else partial(_itself, tensor)
         self._tensors[id(tensor)] = (reference, entry)
+        if self.inside is not None and not (is_result or tensor.requires_grad):
+            self.inside.meet(tensor, entry.value)
         if not self.inside_function:
             self.regions.note(tensor, reference, entry)
         if memory := memory_of(tensor):

@@ -7,6 +7,7 @@ forward are known, its value is that of any run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +16,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.recorded.asking import Call, Inside
 from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, old_of
 
 if TYPE_CHECKING:
@@ -46,11 +48,14 @@ def applied(
         since = recording.regions.time
     recording.inside_function += 1
     before = recording.region
+    inside = recording.inside = recording.inside or Inside(given)
     try:
         result = call()
     finally:
         recording.inside_function -= 1
         recording.region = before
+        if not recording.inside_function:
+            recording.inside = None
     if recording.inside_function:
         return result
     with recording.paused(), torch._C.DisableTorchFunction(), recording.here():
@@ -65,16 +70,24 @@ def applied(
         is_cut = any(is_derived(was.value) for was in old.values())
         is_asked = off is None and _is_tracked(given)
         is_unasked = is_cut and not is_asked and function.__name__ not in _RECOMPUTING
+
+        def again(*outputs: Any) -> Call | None:
+            places = {id(x): place for place, x in enumerate(tensors)}
+            picks = [places[id(x)] for x in outputs]
+            made = Call(function.apply, args, {}, picks, False, inside.why_not)
+            return None if function.__name__ in _RECOMPUTING else made
+
+        record = partial(_record, recording, name, old=old, since=since, cut=off)
         together = []
         for x in tensors:
             value = None if x.requires_grad else recording.value_of(x)
             if value is None:
                 together.append(x)
             elif is_unasked:  # its backward is not known, and not the one of its operators
-                _record(recording, name, [x], old, since, off)
+                record([x], again(x))
             else:
                 recording.forget_gradient(x, name if off is None else off.name)
-        _record(recording, name, together, old, since, off)
+        record(together, again(*together))
     return result
 
 
@@ -82,17 +95,23 @@ def _record(
     recording: Recording,
     name: str,
     outputs: Sequence[Any],
+    call: Call | None,
+    *,
     old: Mapping[Any, Old],
     since: int,
     cut: Cut | None,
 ) -> None:
-    """Put up outputs whose gradient no block has: those of this run, unless a cut is here."""
+    """Put up outputs whose gradient no block has: those of this run, and of the call in any other,
+    unless a cut is here.
+    """
     if not outputs:
         return
     found = map(recording.value_of, outputs)
     forward = [value for value in found if value is not None]
     is_known = len(outputs) == len(forward) == 1
-    made = recording.regions.put_up(name, outputs, (), since, forward if is_known else (), old=old)
+    made = recording.regions.put_up(
+        name, outputs, (), since, forward if is_known else (), old=old, call=call
+    )
     for output, entry in zip(outputs, made, strict=True):
         value = entry.read()
         if cut is not None and value.is_float and is_derived(value):

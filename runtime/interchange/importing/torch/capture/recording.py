@@ -60,7 +60,13 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
 from gradwire.runtime.interchange.importing.torch.passing import passing, recomputes
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
-from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, hooked, old_of
+from gradwire.runtime.interchange.importing.torch.recorded.asking import operator_call
+from gradwire.runtime.interchange.importing.torch.recorded.edges import (
+    Old,
+    hooked,
+    is_among,
+    old_written,
+)
 from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions, divided
 from gradwire.runtime.interchange.importing.torch.running import Running
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
@@ -393,9 +399,10 @@ class Recording(Running, KnownTensors):
             if not self.active:
                 return operator(*args, **kwargs)
         before = self.guarded(partial(self._before, operator, args, kwargs))
-        result = operator(*args, **kwargs)
+        call = partial(operator, *args, **kwargs)
+        result = call()
         if before is not None:
-            self.guarded(partial(self._after, operator, args, kwargs, result, before))
+            self.guarded(partial(self._after, call, result, before))
         return result
 
     def _before(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -410,19 +417,13 @@ class Recording(Running, KnownTensors):
                 k: y for k, x in kwargs.items() if (y := self._argument(x, numbers)) is not None
             }
             written = written_to(operator, args, kwargs) if operator._schema.is_mutable else []
-            old = {} if has_rule(name) else self._old(written)
+            old = old_written(self, written, has_rule(name) and self._is_apart)
             return name, since, tensors, given, more, written, old
 
-    def _after(
-        self,
-        operator: Any,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        result: Any,
-        before: Any,
-    ) -> None:
+    def _after(self, call: partial[Any], result: Any, before: Any) -> None:
         """Put up what an operator has done, with what was known before."""
         name, since, tensors, given, more, written, old = before
+        operator, args, kwargs = call.func, call.args, call.keywords
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1
@@ -434,7 +435,7 @@ class Recording(Running, KnownTensors):
                 base = name.partition(".")[0]
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
-                error = self._perform(name, given, more, args, result, tensors, since, old)
+                error = self._perform(name, given, more, call, result, tensors, since, old)
             if error is not None and not self._rewritten(tensors, written):
                 self._spoil(written, error)
             results = tensors_in(result)
@@ -442,6 +443,8 @@ class Recording(Running, KnownTensors):
             self.ledger.written(written, name)
             if written:
                 self.after_write(written)
+            if self.inside is not None:
+                self.inside.note(operator, tensors, results, written, self.value_of)
 
     def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
         if isinstance(x, torch.Tensor):
@@ -463,7 +466,7 @@ class Recording(Running, KnownTensors):
         name: str,
         given: list[Any],
         more: dict[str, Any],
-        args: Sequence[Any],
+        call: partial[Any],
         result: Any,
         tensors: Sequence[Any],
         since: int,
@@ -493,24 +496,24 @@ class Recording(Running, KnownTensors):
             if not all(map(is_plain, (*tensors, *results))):
                 raise UnsupportedError(f"aten.{name}", "its numbers are not real, or not all there")
             made = self.performer.perform(name, given, more)
-            self._note_draws(name, remarks, args, results[0], made[0])
+            self._note_draws(name, remarks, call.args, results[0], made[0])
             if len(made) != len(results):
                 raise UnsupportedError(f"aten.{name}", "it has another number of results")
-            self._agree(name, made, results, args)
+            self._agree(name, made, results)
             if in_place:
-                self._follow(args[0], made[0], before)
-                if self._is_apart(args[0]):
-                    made[0] = self._anew(base, args[0], tensors, since)
+                self._follow(call.args[0], made[0], before)
+                if self._is_apart(call.args[0]):
+                    made[0] = self._anew(base, call.args[0], tensors, since, old)
         except GradwireError as raised:
             error = raised if isinstance(raised, UnsupportedError) else unsupported(name, raised)
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
             made, failure = failed(error, len(results)), error
-            recorded = self._without_rules(name, (given, more), tensors, results, since, old)
+            recorded = self._without_rules(name, (given, more), call, tensors, results, since, old)
             if recorded:
                 made, failure = recorded, None
-                if in_place and not self._is_apart(args[0]):
-                    self._follow(args[0], made[0], before)
+                if in_place and not self._is_apart(call.args[0]):
+                    self._follow(call.args[0], made[0], before)
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry, is_result=True)
             value = entry.value
@@ -538,17 +541,11 @@ class Recording(Running, KnownTensors):
             for _, entry in self._sharing(tensor):
                 entry.spoil(error)
 
-    def _old(self, written: Sequence[Any]) -> dict[Any, Old]:
-        """What an operator without rules will write to, as it is now."""
-        try:
-            return old_of(self, written)
-        except UnsupportedError:
-            return {}
-
     def _without_rules(
         self,
         name: str,
         given: Any,
+        call: partial[Any],
         tensors: Sequence[Any],
         results: Sequence[Any],
         since: int,
@@ -566,10 +563,12 @@ class Recording(Running, KnownTensors):
             _, cut = self.performer.fate(given)
             others = [tensor for tensor in tensors if tensor is not results[0]]
             if in_place and self._is_apart(results[0]):
-                return [self._anew(base, results[0], others, since)]
+                return [self._anew(base, results[0], others, since, old)]
             whole = self._whole(results[0]) if in_place else None
             outputs = results if whole is None else [whole, *results[1:]]
-            made = self.regions.put_up(base, outputs, others, since, old=old)
+            old = {k: was for k, was in old.items() if is_among(was.tensor, [whole, *results])}
+            asked = operator_call(call, len(results))
+            made = self.regions.put_up(base, outputs, others, since, old=old, call=asked)
         except UnsupportedError:
             return []
         if self.performer.no_grad is not None:
@@ -604,9 +603,7 @@ class Recording(Running, KnownTensors):
                 self.drawn.append((block, numbers))
                 self._memory[memory_of(result)] = (result, entry)
 
-    def _agree(
-        self, name: str, made: list[Tensor], results: list[Any], args: Sequence[Any]
-    ) -> None:
+    def _agree(self, name: str, made: list[Tensor], results: list[Any]) -> None:
         """Make entries be what their tensors are, and check their shapes."""
         for entry, tensor in zip(made, results, strict=True):
             if isinstance(entry.value, UnsupportedError):
@@ -655,18 +652,23 @@ class Recording(Running, KnownTensors):
         if is_leaf(tensor) is False and misstep not in self.missteps:
             self.missteps.append(misstep)
 
-    def _is_apart(self, tensor: Any) -> bool:
-        """Whether a tensor is a view that no block shows: autograd writes into its base."""
+    def _is_apart(self, tensor: Any, *, later: bool = False) -> bool:
+        """Whether a tensor is a view that no block shows: autograd writes into its base; ``later``
+        whether it may be one once it is written to.
+        """
         known = self._tensors.get(id(tensor))
         is_view = known is not None and known[1].of is None and tensor._is_view()
-        return is_view and bool(tensor.requires_grad)
+        return is_view and (later or bool(tensor.requires_grad))
 
-    def _anew(self, name: str, view: Any, others: Sequence[Any], since: int) -> Tensor:
+    def _anew(
+        self, name: str, view: Any, others: Sequence[Any], since: int, old: Mapping[Any, Old]
+    ) -> Tensor:
         """What stands for a view that no block shows, which has been written to."""
         others = [tensor for tensor in others if tensor is not view]
+        old = {key: was for key, was in old.items() if was.tensor is view._base}
         for _, other in self._sharing(view):
             self._forget(other)
-        (made,) = self.regions.put_up(name, [view._base], others, since)
+        (made,) = self.regions.put_up(name, [view._base], others, since, old=old)
         self.bind(view._base, made)
         return self.entry(view)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import torch
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.library.recorded import LEFT_OUT, SEEN
 from gradwire.runtime.calculus.measuring import measured
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import shown
+from gradwire.runtime.interchange.importing.torch.inspection import base_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +71,31 @@ def old_of(recording: Recording, tensors: Iterable[Any]) -> dict[Any, Old]:
             recording.performer.settle(entry)
         found[key_of(x)] = Old(x, _version_of(x), seen(x), entry.read())
     return found
+
+
+def old_written(
+    recording: Recording, written: Sequence[Any], is_apart: Callable[..., bool] | Literal[False]
+) -> dict[Any, Old]:
+    """What an operator will write to, as it is now, with the bases of views; nothing where that
+    can't be expressed.
+
+    Where blocks are known for the operator, there ``is_apart`` says which views no block shows:
+    only their bases are asked for.
+    """
+    views = [x for x in written if x._is_view()]
+    if is_apart:
+        tensors = [base_of(x) for x in views if is_apart(x, later=True)]
+    else:
+        tensors = [*written, *map(base_of, views)]
+    try:
+        return old_of(recording, tensors)
+    except UnsupportedError:
+        return {}
+
+
+def is_among(tensor: Any, others: Iterable[Any]) -> bool:
+    """Whether a tensor is one of others."""
+    return any(tensor is other for other in others)
 
 
 def key_of(tensor: Any) -> Any:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -34,7 +34,9 @@ from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
 from gradwire.runtime.interchange.importing.torch.inspection import CAVEATS
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.recorded.asking import UNSEEN, Question
 from gradwire.runtime.interchange.importing.torch.recorded.edges import (
+    NOT_SEEN,
     Old,
     edge_of,
     key_of,
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
     from gradwire.runtime.interchange.importing.torch.known import Port
+    from gradwire.runtime.interchange.importing.torch.recorded.asking import Call
 
+B = TypeVar("B", bound="Block")
 Edge: TypeAlias = "tuple[int, int]"
 """A node of autograd by its identity, and the number of one of its outputs."""
 _ROUNDING = 8
@@ -97,6 +101,8 @@ class Region:
     """What a hook is set on, whose value this has."""
     same: set[int] = field(default_factory=set)
     """The inputs that its output equals."""
+    question: Question | None = None
+    """What is asked for other inputs and gradients."""
     leaf: Any = None
     """The leaf that a hook runs for after its gradient was accumulated."""
     slots: list[Slot] = field(default_factory=list)
@@ -194,6 +200,7 @@ class Regions:
         *,
         old: Mapping[Any, Old] = MappingProxyType({}),
         is_own: bool = False,
+        call: Call | None = None,
     ) -> list[Tensor]:
         """What stands for the outputs of a region, whose inputs autograd's graph names besides the
         ``given`` tensors.
@@ -201,7 +208,7 @@ class Regions:
         Edges that were noted after ``since`` lie inside. The value of a single output may be what
         ``forward`` computes, in any run. ``old`` are tensors that may have been written to, as they
         were. Where a node treats several tensors side by side, a region ``is_own`` has the slot of
-        its output alone.
+        its output alone. The ``call`` that has made the outputs may be made again.
         """
         before = self.time if since is None else since
         recording, stage = self._recording, self._recording.stage
@@ -254,6 +261,9 @@ class Regions:
                 for place, (tensor, _) in enumerate(whole)
                 if tensor is not None and _are_equal(tensor, outputs[0])
             }
+        if call is not None and not recording.live:
+            region.question = Question(call, lambda x: places.get(key_of(x)), len(whole))
+            region.question.expects(places.values())
         self.all.append(region)
         what = " and ".join(
             [*([] if forward else ["values"]), *(["gradients"] if any(routes) else [])]
@@ -482,10 +492,15 @@ class Regions:
         """Complete the blocks by what has passed."""
         for handle in self.removable:
             handle.remove()
+        is_unseen = any(NOT_SEEN in x.seen[0 if x.values else 1 :] for x in self.all)
         for region in self.all:
             if not self._is_simpler(region):
                 block = Recorded(**parameters_of(region, losses, self._rounding))
-                region.source.block = _written_like(block, region.source)
+                block = _written_like(block, region.source)
+                if region.question is not None:
+                    region.question.try_at_once(block.run, UNSEEN if is_unseen else "")
+                    block = block.answered_by(region.question)
+                region.source.block = block
 
     def settled(self, x: Staged) -> Staged:
         """A value without hooks that change nothing; ``finish`` finds them."""
@@ -531,7 +546,7 @@ class Regions:
         return True
 
 
-def _written_like(block: Block, source: StagedBlock) -> Block:
+def _written_like(block: B, source: StagedBlock) -> B:
     return block.model_copy(update={"written": source.block.written})
 
 

@@ -25,7 +25,9 @@ from tests.test_house import BROUGHT_BY, MODULES, PROJECT, ROOT, is_type_checkin
 FORMATS_ROOM = "gradwire.runtime.interchange.importing"
 APP = "gradwire.app"
 PROGRAMS = "gradwire.runtime.programs"
-OF_CAPTURES = ("capture", "inspection", "known", "orders", "passing", "steps", "without_effect")
+OF_CAPTURES = (
+    "capture", "inspection", "known", "orders", "passing", "recorded", "steps", "without_effect",
+)  # fmt: skip
 """What captures alone import of the room that reads files of PyTorch as well."""
 HOSTS = (
     "ignite", "keras", "lightning", "mlflow", "optax", "pytorch_lightning", "transformers", "wandb",

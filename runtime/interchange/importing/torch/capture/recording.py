@@ -566,7 +566,7 @@ class Recording(Running, KnownTensors):
                 return [self._anew(base, results[0], others, since, old)]
             whole = self._whole(results[0]) if in_place else None
             outputs = results if whole is None else [whole, *results[1:]]
-            old = {k: was for k, was in old.items() if is_among(was.tensor, [whole, *results])}
+            old = {k: was for k, was in old.items() if is_among(was.tensor, [whole, *tensors])}
             asked = operator_call(call, len(results))
             made = self.regions.put_up(base, outputs, others, since, old=old, call=asked)
         except UnsupportedError:

@@ -87,12 +87,12 @@ class Inside:
         self.why_not = ""
         self._given = set(map(memory_of, given))
         self._made: set[int] = set()
-        self._met: set[int] = set()
-        """The memory of what nobody has known before, such as constants."""
+        self._known = set(self._given)
+        """The memory of arguments, of what operators have made of them, and of constants."""
 
     def meet(self, tensor: Any, value: Any) -> None:
         """A tensor that gets no gradient is known from now on, and what it is."""
-        self._met.add(memory_of(tensor))
+        self._known.add(memory_of(tensor))
         if isinstance(value, Staged) and value.source is not None:
             self.why_not = self.why_not or LEFT
 
@@ -106,8 +106,7 @@ class Inside:
     ) -> None:
         """An operator has run. Of what it took, ``value_of`` gives what blocks compute it."""
         places = set(map(memory_of, written)) - self._made
-        known = self._made | self._given | self._met
-        hidden = [value_of(x) for x in tensors if memory_of(x) not in known]
+        hidden = [value_of(x) for x in tensors if memory_of(x) not in self._known]
         why = ""
         if torch.Tag.nondeterministic_seeded in operator.tags:
             why = RANDOM
@@ -116,7 +115,9 @@ class Inside:
         elif any(value is not None and value.source is not None for value in hidden):
             why = HIDDEN
         self.why_not = self.why_not or why
-        self._made |= set(map(memory_of, results)) - set(map(memory_of, tensors))
+        made = set(map(memory_of, results)) - set(map(memory_of, tensors))
+        self._made |= made
+        self._known |= made
 
 
 class Question:

@@ -319,6 +319,36 @@ class Failing(Noisy):
         return torch.special.i0e(x)
 
 
+class Growing(Noisy):
+    """Does something else each time."""
+
+    calls = 0
+    grows = ""
+
+    @staticmethod
+    def forward(ctx, x):
+        Growing.calls += 1
+        found = torch.special.i0e(x)
+        return torch.stack([found] * Growing.calls) if Growing.grows == "forward" else found
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.sum(0) if Growing.grows == "forward" else gradient * Growing.calls
+
+
+def growing(what):
+    def program(y, w):
+        Growing.calls, Growing.grows = 0, what
+        return Growing.apply(y) * w
+
+    return program
+
+
+def under_autocast(y, w):
+    with torch.autocast("cpu", torch.bfloat16):
+        return torch.special.i0e(y)
+
+
 class Listed(Noisy):
     @staticmethod
     def forward(ctx, x, others):
@@ -335,6 +365,11 @@ def with_a_parameter(function):
         return function.apply(y) * w
 
     return program
+
+
+def with_numbers(y, w):
+    Reading.weight = y.detach().sin()
+    return Reading.apply(y) * w
 
 
 REFUSED = {
@@ -359,6 +394,7 @@ REFUSED = {
         with_a_parameter(Reading),
         "it reads a tensor that is not among its arguments",
     ),
+    "hidden numbers": (with_numbers, "it reads a tensor that is not among its arguments"),
     "hidden parameter of a backward": (
         with_a_parameter(ReadingBack),
         "it reads a tensor that is not among its arguments",
@@ -370,6 +406,13 @@ REFUSED = {
     "nested": (
         lambda y, w: Listed.apply(y, [torch.ones(4)]),
         "a tensor among its arguments is inside of a container",
+    ),
+    "another shape": (growing("forward"), "asked .* gives another kind of values than in the run"),
+    "another gradient": (growing("backward"), "asked .* gives other gradients than in the run"),
+    "autocast": (under_autocast, "it ran under autocast"),
+    "sparse": (
+        lambda y, w: torch.sparse.mm(torch.eye(5).to_sparse(), y),
+        "a tensor among its arguments has no plain numbers",
     ),
     "memory elsewhere": (
         lambda y, w: y[1:].as_strided((3, 3), (1, 2), 0),
@@ -389,6 +432,13 @@ def test_what_can_not_be_asked_is_recorded_and_says_why(program, why):
         session.backward(feeds={"x": np.full((5, 3), 0.1, np.float32)})
     assert {block.standing for block in blocks_of(diagram)} == {"recorded"}
     gw.Session(diagram).backward()  # that of the run is known as before
+
+
+def test_what_depends_on_more_than_it_is_given_is_recorded():
+    _, _, diagram = captured(lambda y, w: torch.special.i0e(torch.vmap(torch.sin)(y)))
+    (transformed, behind) = blocks_of(diagram)
+    assert (transformed.standing, behind.standing) == ("recorded", "recorded")
+    assert "not all that its gradients depend on" in behind.run.why_not
 
 
 def test_an_operator_that_needs_other_inputs_says_so():

@@ -206,7 +206,8 @@ class Question:
         if place is None or not is_plain or tensor.layout != torch.strided or tensor.is_quantized:
             self.why_not = NOT_PLAIN
             return
-        kept = tensor.detach().resolve_conj().resolve_neg().clone()
+        with torch.inference_mode(False):
+            kept = tensor.detach().resolve_conj().resolve_neg().clone()
         is_asked = self._is_operator or tensor.requires_grad
         if is_asked and (kept.is_floating_point() or kept.is_complex()):
             kept.requires_grad_()

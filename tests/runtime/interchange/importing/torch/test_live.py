@@ -201,6 +201,22 @@ def test_a_stop_in_front_of_it_can_be_opened():
     assert found == pytest.approx(layer.weight.grad.numpy(), rel=1e-4)
 
 
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_where_gradient_was_off_it_is_live_as_well(off):
+    layer = nn.Linear(3, 4)
+
+    def program(x):
+        with off():
+            return torch.special.i0e(torch.fft.fft(layer(x)).conj().real).sum()
+
+    session = gw.Session(gw.capture(program, torch.randn(5, 3)).diagram)
+    for block in blocks_of(session.diagram):
+        assert block.standing == "live" and block.run.passes(0, 0)
+    x = torch.randn(5, 3)
+    (loss,) = (v for n, v in session.run(feeds={"x": x.numpy()}).values.items() if n == "loss.out")
+    assert loss == pytest.approx(float(program(x)), rel=1e-4)
+
+
 def test_another_gradient_is_asked_for():
     _, _, diagram = captured(PROGRAMS["custom function"])
     session = gw.Session(diagram)

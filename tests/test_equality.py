@@ -33,6 +33,8 @@ WITHOUT_ARRAYS = {
     "gradwire.runtime.calculus.trace.Remark.owner": "the path of a block",
     "gradwire.runtime.diagram.diff.Changed.before": "JSON",
     "gradwire.runtime.diagram.diff.Changed.after": "JSON",
+    "gradwire.runtime.diagram.merging.Conflict.ours": "JSON",
+    "gradwire.runtime.diagram.merging.Conflict.theirs": "JSON",
     "gradwire.runtime.engine.plan.native.loops.Kernel.call": "a function",
     "gradwire.runtime.engine.plan.native.loops.Kernel._code": "machine code",
     "gradwire.runtime.training.rounds.iteration.Planned.form": "a key",

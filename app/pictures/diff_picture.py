@@ -1,4 +1,6 @@
-"""A picture of what changed on a page: added, removed and changed items, and lost gradients."""
+"""A picture of what changed on a page: added, removed and changed items, those in conflict with
+another version, and lost gradients.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,17 @@ from gradwire.app.services.theme import SMALL, Theme, font
 from gradwire.app.services.translation import editor
 from gradwire.runtime.diagram.diff import PageChanges
 from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram.paths import PortName
 from gradwire.runtime.flow.tools.effects import Effect
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.evaluation.result import Result
     from gradwire.app.pictures.options import PictureOptions
-    from gradwire.runtime.diagram import Diagram, Page, PortName
+    from gradwire.runtime.diagram import Diagram, Page
     from gradwire.runtime.diagram.diff import DiagramChanges
     from gradwire.runtime.flow.tools.effects import Effects
 
@@ -49,11 +54,14 @@ class Sign(Enum):
     ADDED = "+"
     REMOVED = "−"
     CHANGED = "~"
+    CONFLICT = "!"
 
     def colour(self, theme: Theme) -> QColor:
         """The colour of the mark in a theme."""
         if self is Sign.ADDED:
             return oklch(0.8 if theme.dark else 0.52, 0.15, 150.0)
+        if self is Sign.CONFLICT:
+            return oklch(0.8 if theme.dark else 0.5, 0.16, 320.0)
         return QColor(theme.error if self is Sign.REMOVED else theme.warning)
 
     @property
@@ -66,12 +74,15 @@ class Sign(Enum):
                 return editor.tr("removed")
             case Sign.CHANGED:
                 return editor.tr("changed")
+            case Sign.CONFLICT:
+                return editor.tr("in conflict")
 
 
 class DiffPicture(PagePicture):
     """A page as it is after the changes, with the blocks and wires that were removed.
 
-    ``result`` is that of the diagram after the changes.
+    ``result`` is that of the diagram after the changes; ``conflicts`` are blocks, and targets of
+    wires, that another version has changed differently.
     """
 
     def __init__(
@@ -82,7 +93,9 @@ class DiffPicture(PagePicture):
         result: Result | None,
         options: PictureOptions | None = None,
         theme: Theme | None = None,
+        conflicts: Collection[str | PortName] = (),
     ) -> None:
+        self._conflicts = conflicts
         self._effects = effects
         self._use = first_use(changes.after, page)
         found = (each for each in changes.pages if each.page == page)
@@ -127,17 +140,25 @@ class DiffPicture(PagePicture):
         found = dict.fromkeys(changes.added, Sign.ADDED)
         found |= dict.fromkeys(changes.removed, Sign.REMOVED)
         changed = [*changes.renamed.values(), *(block.name for block in changes.changed)]
-        return found | dict.fromkeys(changed, Sign.CHANGED)
+        found |= dict.fromkeys(changed, Sign.CHANGED)
+        # A wire that this version lacks is marked at the block that it would enter.
+        wires, shown = self.view.scene.page.wires, self.view.scene.index
+        names = (x if isinstance(x, str) else x.block for x in self._conflicts if x not in wires)
+        return found | {name: Sign.CONFLICT for name in names if name in shown}
 
     def _wires(self) -> list[tuple[PortName, PortName, Sign]]:
-        """Target, source and sign of each wire that is new or gone; both for another source."""
+        """Target, source and sign of each wire that is new, gone (both for another source), or in
+        conflict.
+        """
         found = []
         for wire in self._changes.wires:
             if wire.before is not None:
                 found.append((wire.target, wire.before, Sign.REMOVED))
-            if wire.after is not None:
+            if wire.after is not None and wire.target not in self._conflicts:
                 found.append((wire.target, wire.after, Sign.ADDED))
-        return found
+        wires = self.view.scene.page.wires
+        ours = (x for x in self._conflicts if isinstance(x, PortName) and x in wires)
+        return found + [(target, wires[target], Sign.CONFLICT) for target in ours]
 
     def _labels(self) -> dict[str, list[BadgeLabel]]:
         """What happened to gradients, by the block that is the variable or has it inside."""
@@ -165,11 +186,12 @@ class DiffPicture(PagePicture):
 
     def _paint_block(self, painter: QPainter, camera: Camera, name: str, sign: Sign) -> None:
         theme, box = self.view.theme, self._box(camera, name)
-        if sign is Sign.REMOVED:
+        removed = name in self._changes.removed
+        if removed:
             veil = QColor(theme.canvas)
             veil.setAlphaF(0.6)
             painter.fillRect(box, veil)
-        style = Qt.PenStyle.DashLine if sign is Sign.REMOVED else Qt.PenStyle.SolidLine
+        style = Qt.PenStyle.DashLine if removed else Qt.PenStyle.SolidLine
         painter.setPen(QPen(sign.colour(theme), 2.5, style))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         around = box.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
@@ -180,7 +202,7 @@ class DiffPicture(PagePicture):
         self, painter: QPainter, camera: Camera, target: PortName, source: PortName, sign: Sign
     ) -> None:
         scene = self.view.scene
-        if sign is Sign.ADDED:
+        if sign is not Sign.REMOVED:
             course = scene.course_of(str(target)).to_widget(camera)
         else:
             course = self._straight(camera, source, target)
@@ -256,6 +278,10 @@ def _paint_sign(painter: QPainter, sign: Sign, centre: QPointF, theme: Theme) ->
     if sign is Sign.CHANGED:
         points = [(-3.5, 1.0), (-1.5, -1.5), (1.5, 1.5), (3.5, -1.0)]
         painter.drawPolyline([QPointF(x + dx, y + dy) for dx, dy in points])
+        return
+    if sign is Sign.CONFLICT:
+        painter.drawLine(QPointF(x, y - 3.5), QPointF(x, y + 0.5))
+        painter.drawLine(QPointF(x, y + 3.2), QPointF(x, y + 3.5))
         return
     painter.drawLine(QPointF(x - 3.5, y), QPointF(x + 3.5, y))
     if sign is Sign.ADDED:

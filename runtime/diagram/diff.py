@@ -204,7 +204,7 @@ def _page_changes(
     new = after.pages[name] if name is not None else Page()
     if old is new:
         return PageChanges(name, was)
-    renamed = _renamed_blocks(old, new)
+    renamed = renamed_blocks(old, new)
     after_names = {block: renamed.get(block, block) for block in old.blocks}
     kept = {block: now for block, now in after_names.items() if now in new.blocks}
     return PageChanges(
@@ -281,7 +281,7 @@ def _rerouted(old: Page, new: Page, names: Mapping[str, str]) -> Iterator[PortNa
             yield now
 
 
-def _renamed_blocks(old: Page, new: Page) -> dict[str, str]:
+def renamed_blocks(old: Page, new: Page) -> dict[str, str]:
     """The new names of blocks, by their old ones: those of which only one can be meant."""
     gone = [name for name in old.blocks if name not in new.blocks]
     come = [name for name in new.blocks if name not in old.blocks]

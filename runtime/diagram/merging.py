@@ -1,8 +1,9 @@
 """Merges two diagrams that come from a third, by pages, blocks, wires and fields.
 
 What one side has changed and the other has not is changed. What both have changed differently is a
-conflict: the merged diagram has ours, or what is left where a side has removed it. Positions, bends
-and colours never conflict. A block that one side has renamed is known by its new name in the other.
+conflict: the merged diagram has ours, or what is left where a side has removed it, unless another
+side was chosen. Positions, bends and colours never conflict. A block that one side has renamed is
+known by its new name in the other.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from gradwire.runtime.diagram.diff import diff
+from gradwire.blocks.block import Block
+from gradwire.runtime.diagram.diff import renamed_blocks
 from gradwire.runtime.diagram.edits.applying import apply
 from gradwire.runtime.diagram.edits.changes import RenameBlock
-from gradwire.runtime.diagram.model import Diagram, Page
+from gradwire.runtime.diagram.files.records import record_of
+from gradwire.runtime.diagram.files.writing import note_record
+from gradwire.runtime.diagram.lesson import Lesson
+from gradwire.runtime.diagram.model import Diagram, Note, Page
+from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram.training import Training
 
-if TYPE_CHECKING:
-    from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.model import Note
-    from gradwire.runtime.diagram.paths import PortName
-
+Side: TypeAlias = Literal["ours", "theirs"]
+SIDES: tuple[Side, ...] = ("ours", "theirs")
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 _W = TypeVar("_W")
@@ -50,6 +55,13 @@ class Three(NamedTuple, Generic[_V]):
         return Three(*map(part, self))
 
 
+class Place(NamedTuple):
+    """Where a conflict is seen: a page, and on it a block or a wire, by its target."""
+
+    page: str
+    item: str | PortName | None = None
+
+
 class Conflict(NamedTuple):
     """What both sides have changed, each in its own way."""
 
@@ -57,12 +69,27 @@ class Conflict(NamedTuple):
     """Empty for the diagram itself."""
     what: str
     """``block relu1``, ``relu1: alpha``, ``wire into loss.x``, ``title``."""
-    kept: str
-    """What the merged diagram has: ``ours``, ``theirs``, or ``both``."""
+    kept: Side | Literal["neither"]
+    """What the merged diagram has. Of ``neither`` no side can be had: it is for the editor."""
+    ours: Any
+    """What our side has, as a file stores it, of a page the names of its blocks; None for what is
+    gone.
+    """
+    theirs: Any
+    place: Place | None = None
+    """None for a field of the diagram."""
+
+    @property
+    def name(self) -> str:
+        """By which a side is chosen: ``page main: relu1: alpha``."""
+        return f"page {self.page}: {self.what}" if self.page else self.what
 
     def __str__(self) -> str:
-        place = f"page {self.page}: " if self.page else ""
-        return f"{place}{self.what} (kept {self.kept})"
+        return f"{self.name} (kept {self.kept})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields but for the place, which ``what`` says."""
+        return {key: value for key, value in self._asdict().items() if key != "place"}
 
 
 class Merged(NamedTuple):
@@ -72,12 +99,21 @@ class Merged(NamedTuple):
     conflicts: tuple[Conflict, ...]
 
 
-def merge(base: Diagram, ours: Diagram, theirs: Diagram) -> Merged:
-    """Merge what two diagrams have changed of their common ancestor."""
-    return _Merging(_with_names(Three(base, ours, theirs))).merged()
+def merge(
+    base: Diagram,
+    ours: Diagram,
+    theirs: Diagram,
+    choices: Mapping[str, Side] = MappingProxyType({}),
+) -> Merged:
+    """Merge what two diagrams have changed of their common ancestor.
+
+    ``choices`` has sides of conflicts by their names. A choice can bring another conflict, or end
+    one.
+    """
+    return _Merging(with_names(Three(base, ours, theirs)), choices).merged()
 
 
-def _with_names(three: Three[Diagram]) -> Three[Diagram]:
+def with_names(three: Three[Diagram]) -> Three[Diagram]:
     """The three, with blocks that one side has renamed renamed in all of them."""
     base, ours, theirs = three
     for_theirs, for_ours = list(_renames(base, ours)), list(_renames(base, theirs))
@@ -94,9 +130,10 @@ def _with_names(three: Three[Diagram]) -> Three[Diagram]:
 
 
 def _renames(before: Diagram, after: Diagram) -> Iterator[RenameBlock]:
-    for page in diff(before, after).pages:
-        if page.was is not None and page.was == page.page:
-            yield from (RenameBlock(old, new, page.was) for old, new in page.renamed.items())
+    for name, page in before.pages.items():
+        if name in after.pages:
+            renamed = renamed_blocks(page, after.pages[name])
+            yield from (RenameBlock(old, new, name) for old, new in renamed.items())
 
 
 def _renamed(diagram: Diagram, change: RenameBlock) -> Diagram:
@@ -107,16 +144,17 @@ def _renamed(diagram: Diagram, change: RenameBlock) -> Diagram:
 
 
 class _Merging:
-    def __init__(self, three: Three[Diagram]) -> None:
+    def __init__(self, three: Three[Diagram], choices: Mapping[str, Side]) -> None:
         self._three = three
+        self._choices = choices
         self._conflicts: list[Conflict] = []
         self._page = ""
 
     def merged(self) -> Merged:
         three = self._three
-        pages = self._mapping(three.each(lambda d: d.pages), self._both_pages, "page {}")
+        pages = self._mapping(three.each(lambda d: d.pages), self._both_pages, "page {}", Place)
         fields = {
-            name: self._value(three.each(attrgetter(name)), name)
+            name: self._field(three, name, name, None)
             for name in ("title", "description", "lesson", "training")
         }
         made = replace(
@@ -132,24 +170,27 @@ class _Merging:
 
     # ---- one thing ----------------------------------------------------------------------------
 
-    def _conflict(self, what: str, kept: str) -> None:
-        self._conflicts.append(Conflict(self._page, what, kept))
-
-    def _value(self, three: Three[Any], what: str) -> Any:
-        """The side that has changed; ours, and a conflict, if both have."""
-        base, ours, theirs = three
-        if ours == theirs or theirs == base:
-            return ours
-        if ours == base:
-            return theirs
-        self._conflict(what, "ours")
-        return ours
+    def _decided(
+        self,
+        what: str,
+        sides: tuple[_V, _V],
+        place: Place | None,
+        default: Side = "ours",
+        stored: Callable[[_V], Any] | None = None,
+    ) -> _V:
+        """Record a conflict; the side that was chosen, or else ``default``."""
+        ours, theirs = map(stored or _stored, sides)
+        found = Conflict(self._page, what, default, ours, theirs, place)
+        kept = self._choices.get(found.name, default)
+        self._conflicts.append(found._replace(kept=kept))
+        return sides[0] if kept == "ours" else sides[1]
 
     def _mapping(
         self,
         three: Three[Mapping[_K, _V]],
         both: Callable[[_K, _V | _Missing, _V, _V], _V],
         what: str,
+        place: Callable[[_K], Place],
     ) -> dict[_K, _V]:
         """Entry by entry, in our order; ``both`` merges what both have changed."""
         made: dict[_K, _V] = {}
@@ -160,8 +201,8 @@ class _Merging:
             elif mine == old:
                 chosen = other
             elif mine is MISSING or other is MISSING:  # one side removed what the other changed
-                chosen = other if mine is MISSING else mine
-                self._conflict(what.format(key), "theirs" if mine is MISSING else "ours")
+                left: Side = "theirs" if mine is MISSING else "ours"
+                chosen = self._decided(what.format(key), (mine, other), place(key), left)
             else:
                 chosen = both(key, old, mine, other)
             if chosen is not MISSING:
@@ -182,13 +223,22 @@ class _Merging:
         three = Three(Page() if base is MISSING else base, ours, theirs)
         self._page = name
         try:
-            blocks = self._mapping(three.each(lambda p: p.blocks), self._both_blocks, "block {}")
-            wires = self._mapping(three.each(lambda p: p.wires), self._both_wires, "wire into {}")
-            notes = self._mapping(three.each(lambda p: p.notes), self._both_notes, "note {}")
+            blocks = self._mapping(
+                three.each(lambda p: p.blocks), self._both_blocks, "block {}", self._place
+            )
+            wires = self._mapping(
+                three.each(lambda p: p.wires), self._both_wires, "wire into {}", self._place
+            )
+            notes = self._mapping(
+                three.each(lambda p: p.notes), self._both_notes, "note {}", lambda _: Place(name)
+            )
             looks = {part: self._looks(*map(attrgetter(part), three)) for part in _LAYOUT}
         finally:
             self._page = ""
         return Page(blocks=blocks, wires=wires, notes=notes, **looks)
+
+    def _place(self, item: str | PortName) -> Place:
+        return Place(self._page, item)
 
     def _looks(
         self, base: Mapping[_K, _V], ours: Mapping[_K, _V], theirs: Mapping[_K, _V]
@@ -199,26 +249,35 @@ class _Merging:
         return {**ours, **moved, **added}
 
     def _both_blocks(self, name: str, base: Block | _Missing, ours: Block, theirs: Block) -> Block:
-        """A block of which both have changed fields; ours where it became another."""
+        """A block of which both have changed fields; one side's where it became another."""
         if base is MISSING or not type(base) is type(ours) is type(theirs):
-            self._conflict(f"block {name}", "ours")
-            return ours
-        update = {}
-        for key in type(ours).model_fields:
-            if key != "written":  # where a program has it is no decision of anybody
-                three = Three(base, ours, theirs).each(attrgetter(key))
-                update[key] = self._value(three, f"{name}: {key}")
+            return self._decided(f"block {name}", (ours, theirs), self._place(name))
+        three, place = Three(base, ours, theirs), self._place(name)
+        update = {
+            key: self._field(three, key, f"{name}: {key}", place)
+            for key in type(ours).model_fields
+            if key != "written"  # where a program has it is no decision of anybody
+        }
         return ours.model_copy(update=update)
+
+    def _field(self, three: Three[Any], key: str, what: str, place: Place | None) -> Any:
+        """The value of the side that has changed it; a conflict if both have."""
+        base, ours, theirs = three.each(attrgetter(key))
+        if ours == theirs or theirs == base:
+            return ours
+        if ours == base:
+            return theirs
+        sides = three.ours, three.theirs
+        chosen = self._decided(what, sides, place, stored=lambda each: _stored_field(each, key))
+        return getattr(chosen, key)
 
     def _both_wires(
         self, target: PortName, base: PortName | _Missing, ours: PortName, theirs: PortName
     ) -> PortName:
-        self._conflict(f"wire into {target}", "ours")
-        return ours
+        return self._decided(f"wire into {target}", (ours, theirs), self._place(target))
 
     def _both_notes(self, name: str, base: Note | _Missing, ours: Note, theirs: Note) -> Note:
-        self._conflict(f"note {name}", "ours")
-        return ours
+        return self._decided(f"note {name}", (ours, theirs), Place(self._page))
 
     def _connected(self, name: str, page: Page) -> Page:
         """A page without wires, and looks, of blocks that it has no more."""
@@ -227,9 +286,13 @@ class _Merging:
             for target, source in page.wires.items()
             if target.block not in page.blocks or source.block not in page.blocks
         }
+        sides = [side.pages.get(name, Page()).wires for side in self._three[1:]]
         for target in gone:
             if target.block in page.blocks:  # the other side took away what it comes from
-                self._conflicts.append(Conflict(name, f"wire into {target}", "neither"))
+                ours, theirs = (_stored(wires.get(target)) for wires in sides)
+                place = Place(name, target)
+                what = f"wire into {target}"
+                self._conflicts.append(Conflict(name, what, "neither", ours, theirs, place))
         wires = {target: source for target, source in page.wires.items() if target not in gone}
         return replace(
             page,
@@ -239,3 +302,31 @@ class _Merging:
             bends={target: x for target, x in page.bends.items() if target in wires},
             routes={target: x for target, x in page.routes.items() if target in wires},
         )
+
+
+def _stored(value: object) -> Any:
+    """What a conflict is about as a file stores it; of a page the names of its blocks."""
+    match value:
+        case _Missing.MISSING:
+            return None
+        case Block():
+            return record_of(value)
+        case Note():
+            return note_record(value)
+        case Page():
+            return [*value.blocks]
+        case Lesson() | Training():
+            return value.to_record()
+        case PortName():
+            return str(value)
+    return value
+
+
+def _stored_field(owner: Block | Diagram, key: str) -> Any:
+    """A field of a block or a diagram as a file stores it."""
+    if isinstance(owner, Diagram):
+        return _stored(getattr(owner, key))
+    if key in ("literals", "owned"):  # stored beside the parameters
+        record = record_of(owner)
+        return {name: record[name] for name in getattr(owner, key)}
+    return owner.model_dump(mode="json", include={key})[key]

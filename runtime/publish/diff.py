@@ -151,7 +151,7 @@ def _page_rows(page: PageChanges, changes: DiagramChanges) -> Iterator[tuple[str
     for note in page.notes:
         sign = "+" if note.before is None else "−" if note.after is None else "~"
         shown = note.after or note.before
-        yield sign, f"note {note.name}", _short(shown.text if shown else "")
+        yield sign, f"note {note.name}", short(shown.text if shown else "")
     if page.moved:
         yield "~", "moved", _few(page.moved)
     if page.rerouted:
@@ -205,7 +205,7 @@ def _from_to(before: Any, after: Any) -> str:
     if isinstance(before, list) and isinstance(after, list):
         if max(len(json.dumps(before)), len(json.dumps(after))) > _LONGEST:
             return _numbers(list(_leaves(before)), list(_leaves(after)))
-    return f"{_short(before)} → {_short(after)}"
+    return f"{short(before)} → {short(after)}"
 
 
 def _numbers(before: Sequence[Any], after: Sequence[Any]) -> str:
@@ -223,7 +223,7 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value as in the file; – for none."""
     if value is None:
         return "–"

@@ -136,7 +136,7 @@ def _page(name: str, page: Page, refers: bool) -> str:
         "styles": {
             block: _json(_style(style)) for block, style in page.styles.items() if style != PLAIN
         },
-        "notes": {note_name: _json(_note(note)) for note_name, note in page.notes.items()},
+        "notes": {note_name: _json(note_record(note)) for note_name, note in page.notes.items()},
     }
     return _braced(
         [
@@ -200,7 +200,8 @@ def _is_route(route: Route) -> bool:
     return sizes_fit and all(abs(at) <= FARTHEST for at in route)
 
 
-def _note(note: Note) -> dict[str, Any]:
+def note_record(note: Note) -> dict[str, Any]:
+    """The note as a file stores it."""
     record = {
         "text": note.text,
         "at": _point(note.at),

@@ -32,7 +32,7 @@ def application(qapp):
     """Text is measured."""
 
 
-def pictured(*changes, back=False, page="main"):
+def pictured(*changes, back=False, page="main", conflicts=()):
     before = after = seed()
     for change in changes:
         after = apply(after, change).after
@@ -40,7 +40,7 @@ def pictured(*changes, back=False, page="main"):
         before, after = after, before
     found = diff(before, after)
     does = effects(found, analyse(before), analyse(after))
-    return DiffPicture(found, does, page, evaluate(after), PictureOptions())
+    return DiffPicture(found, does, page, evaluate(after), PictureOptions(), conflicts=conflicts)
 
 
 def texts(picture):
@@ -98,6 +98,23 @@ def test_a_new_page_is_all_new_and_an_unchanged_one_has_no_marks():
     assert len(rings(pictured(change, page="inner"), Sign.ADDED)) == len(seed().main.blocks)
     plain = pictured(change)
     assert not {"added", "removed", "changed"} & set(texts(plain))
+
+
+def test_what_is_in_conflict_is_marked_so_also_where_it_is_gone():
+    change = RemoveBlocks(["stop1"])
+    wire, gone = PortName("add1", "b"), PortName("add1", "a")
+    picture = pictured(change, conflicts=["mul1", "stop1", wire, gone])
+    marked = rings(picture, Sign.CONFLICT)
+    assert sorted(bool(ring.ink.dash) for ring in marked) == [
+        False,
+        False,
+        True,
+    ]  # it and add1, mul1
+    colour = Sign.CONFLICT.colour(LIGHT).name()
+    marks = [m for m in marks_of(picture) if isinstance(m, Outline) and not m.ink.fill]
+    lines = [m for m in marks if (m.ink.stroke, m.ink.width) == (colour, 2.0)]
+    assert len([m for m in lines if len(m.steps) > 10 and not m.ink.dash]) == 1  # into add1.b
+    assert "in conflict" in texts(picture) and "in conflict" not in texts(pictured(change))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK, HIGH_CONTRAST], ids=lambda theme: theme.name)

@@ -41,7 +41,9 @@ INVOCATIONS: dict[str, list[list[str]]] = {
               ["FILE", "--contracts", "--json", "--junit", "JUNIT"],
               ["FILE", "--findings", "--sarif", "JUNIT", "--baseline", "MISSING"]],
     "diff": [["FILE", "OTHER"], ["FILE", "OTHER", "--run", "--json"], ["FILE", "MISSING"]],
-    "merge": [["FILE", "FILE", "OTHER", "-o", "IMPORTED"], ["FILE", "MISSING", "OTHER"]],
+    "merge": [["FILE", "FILE", "OTHER", "-o", "IMPORTED"], ["FILE", "MISSING", "OTHER"],
+              ["EMPTY", "FILE", "OTHER", "-o", "IMPORTED", "--html", "PAGE"],
+              ["FILE", "FILE", "OTHER", "-o", "IMPORTED", "--theirs", BAD, "--ours", BAD]],
     "picture": [["FILE", "-o", "PICTURE"], ["FILE", "-o", "PICTURE", "--page", BAD],
                 ["MISSING", "-o", "PICTURE"]],
     "import": [["MODEL", "-o", "IMPORTED"], ["MODEL", "-o", "IMPORTED", "--json"], ["MISSING"],
@@ -145,8 +147,11 @@ def test_no_command_prints_control_characters(gradwire, tmp_path: Path, monkeypa
     study.write_text(json.dumps(studied(file.name)), encoding="utf-8")
     model = tmp_path / f"{BAD}.model"
     model.write_text(json.dumps(symbol()), encoding="utf-8")
+    empty = tmp_path / f"{BAD}.empty"
+    empty.touch()
     names = {
-        "STUDY": study, "FILE": file, "OTHER": other, "MISSING": missing, "JUNIT": junit,
+        "STUDY": study, "FILE": file, "EMPTY": empty, "OTHER": other, "MISSING": missing,
+        "JUNIT": junit,
         "PICTURE": picture, "ANSWERS": answers, "PAGE": tmp_path / f"{BAD}.html",
         "RUN": tmp_path / f"{BAD} run", "MODEL": model,
         "IMPORTED": tmp_path / f"imported {BAD}.gradwire.json",

@@ -17,8 +17,8 @@ from gradwire.runtime.diagram.edits.changes import (
     RenameBlock,
     SetParameters,
 )
-from gradwire.runtime.diagram.merging import merge
-from gradwire.runtime.diagram.model import Diagram, Point
+from gradwire.runtime.diagram.merging import Place, Three, merge, with_names
+from gradwire.runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 from gradwire.runtime.diagram.paths import PortName
 
 
@@ -129,3 +129,86 @@ def test_contracts_of_both_are_kept_but_for_what_was_removed(base):
 def test_a_diagram_that_both_have_added(base):
     found = merge(Diagram(), base, changed(base, SetParameters("act", {"slope": 0.25})))
     assert [str(each) for each in found.conflicts] == ["page main: block act (kept ours)"]
+
+
+def conflict(found, name):
+    return next(each for each in found.conflicts if each.name == name)
+
+
+def test_a_side_is_chosen_by_the_name_of_a_conflict(base):
+    ours = changed(
+        base, SetParameters("act", {"slope": 0.5}), Connect(port("x", "out"), port("act", "x"))
+    )
+    theirs = changed(
+        base, SetParameters("act", {"slope": 0.25}), Connect(port("w", "out"), port("act", "x"))
+    )
+    ours, theirs = replace(ours, title="Ours"), replace(theirs, title="Theirs")
+    slope, wire = "page main: act: slope", "page main: wire into act.x"
+    assert {each.name for each in merge(base, ours, theirs).conflicts} == {slope, wire, "title"}
+    found = merge(base, ours, theirs, {slope: "theirs", "title": "theirs"})
+    assert found.diagram.main.blocks["act"] == theirs.main.blocks["act"]
+    assert found.diagram.title == "Theirs"
+    assert found.diagram.main.wires[port("act", "x")] == port("x", "out")
+    assert {each.name: each.kept for each in found.conflicts} == {
+        slope: "theirs", wire: "ours", "title": "theirs",
+    }  # fmt: skip
+    found = merge(base, ours, theirs, {wire: "theirs", slope: "ours"})
+    assert found.diagram.main.wires[port("act", "x")] == port("w", "out")
+    assert found.diagram.main.blocks["act"] == ours.main.blocks["act"]
+
+
+def test_a_removal_can_be_chosen_and_leaves_wires_of_the_other_side_to_the_editor(base):
+    stop = AddBlock("stop", registry().get("StopGradient")(), Point(0, 0))
+    theirs = changed(
+        base,
+        SetParameters("act", {"slope": 0.25}),
+        stop,
+        Connect(port("act", "out"), port("stop", "x")),
+    )
+    ours = changed(base, RemoveBlocks(("act",)))
+    found = merge(base, ours, theirs, {"page main: block act": "ours"})
+    assert "act" not in found.diagram.main.blocks
+    wire = conflict(found, "page main: wire into stop.x")
+    assert (wire.kept, wire.ours, wire.theirs) == ("neither", None, "act.out")
+    found = merge(base, ours, theirs, {"page main: block act": "theirs"})
+    assert found.diagram.main.wires[port("stop", "x")] == port("act", "out")
+    assert [each.name for each in found.conflicts] == ["page main: block act"]
+
+
+def test_a_conflict_says_what_each_side_has_and_where(base):
+    note = Note("ours", Point(1.0, 2.0))
+    ours = changed(base, SetParameters("act", {"slope": 0.5}), SetParameters("w", {"value": 3.0}))
+    theirs = changed(base, SetParameters("act", {"slope": 0.25}), RemoveBlocks(("w",)))
+    ours = ours.with_page(MAIN, replace(ours.main, notes={"n": note}))
+    theirs = theirs.with_page(MAIN, replace(theirs.main, notes={"n": replace(note, text="theirs")}))
+    ours, theirs = ours.with_page("more", base.main), theirs.with_page("more", Page())
+    both = base.with_page("more", Page(notes={"n": note}))
+    found = merge(both, ours, replace(theirs, pages={MAIN: theirs.main}))
+    assert [(each.name, each.ours, each.theirs, each.place) for each in found.conflicts] == [
+        ("page main: block w", {"type": "Variable", "value": 3.0}, None, Place(MAIN, "w")),
+        ("page main: act: slope", 0.5, 0.25, Place(MAIN, "act")),
+        (
+            "page main: note n",
+            {"text": "ours", "at": [1, 2], "width": 200, "height": 60},
+            {"text": "theirs", "at": [1, 2], "width": 200, "height": 60},
+            Place(MAIN),
+        ),
+        ("page more", [*base.main.blocks], None, Place("more")),
+    ]
+
+
+def test_literals_of_both_sides_are_told(base):
+    add = AddBlock("add", registry().get("Add")(), Point(0, 0))
+    base = changed(base, add)
+    ours, theirs = (changed(base, SetParameters("add", {"a": x})) for x in (1.0, 2.0))
+    (found,) = merge(base, ours, theirs).conflicts
+    assert (found.name, found.ours, found.theirs) == (
+        "page main: add: literals", {"a": 1.0}, {"a": 2.0},
+    )  # fmt: skip
+
+
+def test_names_are_the_same_on_all_sides(base):
+    ours = changed(base, RenameBlock("act", "leaky"))
+    three = with_names(Three(base, ours, base))
+    assert all("leaky" in each.main.blocks for each in three)
+    assert with_names(three) == three

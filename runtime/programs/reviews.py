@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,7 +191,7 @@ def _uri(file: str) -> str:
         return Path(file).as_uri()
     from urllib.parse import quote
 
-    return quote(path.as_posix())
+    return quote(os.fsencode(path.as_posix()))  # bytes, as names need not be UTF-8
 
 
 # ---- baselines --------------------------------------------------------------------------------

@@ -78,6 +78,21 @@ def test_sarif():
 
 
 @pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("ü 日#?%.json", "%C3%BC%20%E6%97%A5%23%3F%25.json"),
+        ("c:d.json", "c%3Ad.json"),  # no scheme
+        ("s\udcff.json", "s%FF.json"),  # as Python has names that are not UTF-8
+    ],
+)
+def test_names_of_files_are_uris_in_sarif(file, uri):
+    log = sarif(review([ONE._replace(place=Place(file), subject=file)]), "1.2.3")
+    (place,) = log["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"] == {"uri": uri}
+    json.dumps(log).encode()
+
+
+@pytest.mark.parametrize(
     ("written", "place"),
     [
         ("a.py:7: x = 1", Place("src/a.py", 7)),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError
+from gradwire.runtime import progress_bars
 from gradwire.runtime.cli.display import why_no_window
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def run(path: Path | None) -> int:
     """
     if reason := why_no_window(unseen=True):
         raise RunError(reason, next_step=f"Without the editor: gradwire run {path or 'FILE'}")
+    progress_bars.turn_off()  # a window shows progress itself
     gc.disable()  # until GarbageCollector takes over: nothing that is imported is garbage
     # Import Qt only now that it is known to be available.
     from gradwire.app.shell import qt_import

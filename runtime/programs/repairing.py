@@ -23,6 +23,7 @@ from gradwire.runtime.programs.answers import Subject
 from gradwire.runtime.programs.patches import Patch, at_line, called_at, of_attributes, of_functions
 from gradwire.runtime.programs.references import CHILD, parse_reference
 from gradwire.runtime.programs.reviews import Place, written_place
+from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.watch import Trouble
 
 _MOST_BYTES = 8 << 20
@@ -146,13 +147,15 @@ class _Repairing:
     def attempt(self) -> Attempt:
         troubles = [self._asked()] if self._parameter else self._before.troubles
         found: dict[str, Offer] = {}
-        for trouble in troubles:
-            for patch in self._candidates(trouble):
-                if patch.after in found:
-                    break
-                if shown := self._shown(patch, trouble):
-                    found[patch.after] = Offer(patch, trouble.sentence, shown)
-                    break
+        with bar("Trying patches") as progress:
+            for trouble in troubles:
+                for patch in self._candidates(trouble):
+                    progress.move(len(self._tried))
+                    if patch.after in found:
+                        break
+                    if shown := self._shown(patch, trouble):
+                        found[patch.after] = Offer(patch, trouble.sentence, shown)
+                        break
         return Attempt(len(troubles), len(self._tried), tuple(found.values()))
 
     def _asked(self) -> _Trouble:

@@ -50,6 +50,7 @@ from gradwire.runtime.programs.reviews import (
     sarif,
 )
 from gradwire.runtime.programs.subjects import captured_subject
+from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.publish.contracts import contract_lines, contracts_json, junit
 from gradwire.runtime.publish.doctor import finding_json
 from gradwire.runtime.publish.gradient_check import gradient_lines, gradients_json
@@ -143,7 +144,8 @@ def check(
         raise UsageError("There is no diagram to check.", expected="FILE.gradwire.json")
     known = None if update or baseline_file is None else read_baseline(baseline_file)
     wanted = _Wanted(given, contracts or bool(given), gradients, findings)
-    every = [_checked(file, wanted) for file in diagrams]
+    with bar("Checking diagrams", len(diagrams)) as shown:
+        every = [_checked(file, wanted) for file in shown.over(diagrams)]
     whole = review(chain.from_iterable(each.results() for each in every))
     new = whole if known is None else whole.beyond(known)
     codes = [each.code for each in every if each.code]

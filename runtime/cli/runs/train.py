@@ -37,6 +37,7 @@ from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_readi
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine.session.engines import EngineChoice
+from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.publish.printable import title_line, visible
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, Table, show
@@ -231,45 +232,18 @@ def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> S
 
 @contextmanager
 def _progress(run: TrainingRun, until: int) -> Iterator[Callable[[StepRecord], None]]:
-    """Shows records as a bar with losses and steps per second, at most ten times a second, and
-    alarms above it.
-    """
-    done, told = run.trainer.rounds, 0
-    if not sys.stderr.isatty():
-        yield lambda record: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}", markup=False),
-        TimeRemainingColumn(), TextColumn("{task.fields[losses]}", markup=False),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
-        task = bar.add_task("", total=until, completed=done, speed="", losses="")
-        began = shown = time.perf_counter()
+    """Shows records as a bar with losses and steps per second, and alarms above it."""
+    done, told, began = run.trainer.rounds, 0, time.perf_counter()
+    with bar("", until, done, keep=True) as shown:
 
         def show_round(record: StepRecord) -> None:
-            nonlocal shown, told
+            nonlocal told
             for alarm in run.alarms[told:]:
-                bar.console.print(visible(alarm.sentence), markup=False, highlight=False)
-            told, now = len(run.alarms), time.perf_counter()
-            if now - shown < 0.1 and record.step < until:
-                return
-            shown = now
-            bar.update(
-                task,
-                completed=record.step,
-                speed=f"{(record.step - done) / (now - began):,.0f} steps/s",
-                losses=visible(_losses(record)),
-                refresh=True,
-            )
+                shown.say(visible(alarm.sentence))
+            told = len(run.alarms)
+            if shown.is_due or record.step == until:
+                speed = (record.step - done) / (time.perf_counter() - began)
+                shown.move(record.step, f"{speed:,.0f} steps/s {visible(_losses(record))}")
 
         yield show_round
 

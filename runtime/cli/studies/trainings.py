@@ -5,9 +5,9 @@ writes a folder.
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gradwire.runtime.cli.interrupt import interruptible
 from gradwire.runtime.cli.output import INTERRUPTED, say
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.interpreters import processors
+from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.publish.studies.drawing import drawing
 from gradwire.runtime.publish.studies.figures import figures
 from gradwire.runtime.publish.studies.tables import results_csv
@@ -113,30 +114,14 @@ def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:
 @contextmanager
 def _progress(total: int, before: int) -> Iterator[Callable[[Trained], None]]:
     """On a terminal, a bar with the number of trainings that have ended and the time left."""
-    if not sys.stderr.isatty():
-        yield lambda trained: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("trainings", markup=False), BarColumn(), MofNCompleteColumn(),
-        TimeRemainingColumn(), TextColumn("{task.fields[wrong]}", markup=False),
-    )  # fmt: skip
     wrong = {"diverged": 0, "failed": 0}
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total, completed=before, wrong="")
+    ended = count(before + 1)
+    with bar("trainings", total, before, keep=True) as shown:
 
         def show(trained: Trained) -> None:
             if trained.status in wrong:
                 wrong[trained.status] += 1
-            told = ", ".join(f"{count} {status}" for status, count in wrong.items() if count)
-            bar.update(task, advance=1, wrong=told)
+            told = ", ".join(f"{times} {status}" for status, times in wrong.items() if times)
+            shown.move(next(ended), told)
 
         yield show

@@ -17,6 +17,7 @@ from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -80,8 +81,9 @@ def check_gradients(session: Session, paths: Iterable[str] | None = None) -> lis
     Raises what ``run`` raises.
     """
     program, values = session.program, session.run().values
-    wanted = program.instances if paths is None else paths
-    found = (_checked(program, InstancePath(path), values) for path in wanted)
+    wanted = list(program.instances if paths is None else paths)
+    with bar("Derivatives", len(wanted)) as shown:
+        found = [_checked(program, InstancePath(path), values) for path in shown.over(wanted)]
     return [check for check in found if check is not None]
 
 

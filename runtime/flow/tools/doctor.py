@@ -84,6 +84,7 @@ from gradwire.runtime.flow.words import sentences, value_sentences
 from gradwire.runtime.flow.words.disagreement import agreement
 from gradwire.runtime.flow.words.phrases import VICTIM
 from gradwire.runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, State, Verdict
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.comparison import Disagreement
@@ -370,32 +371,33 @@ def _variables(
     most = _trials(observed)
     repairs = fixes(session, [*cut, *zero], feeds=feeds, flow=observed.flow, most=most)
     found = []
-    for name, verdict in verdicts.items():
-        complaint = verdict.state.row.complaint
-        if name in described:
-            text = f"{verdict.sentence} {described[name]}"
-            found.append(_of(APART, verdict, text, culprit=_one(_cutting(verdict))))
-        elif complaint is NO_GRADIENT:
-            verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
-            repair = repairs.get(name)
-            said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
-            text = f"No gradient: {' '.join(filter(None, said))}"
-            found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
-        elif complaint is not None and not complaint.is_error:  # errors are found on wires
-            is_zero = verdict.state is State.ZERO
-            if value_sentences.grows(verdict.cure):
-                complaint = FAINT_AT_START
-            elif not is_zero and (step := _step(session, observed, name, verdict.state)):
-                complaint = DIVIDED if step.is_fine else complaint
-                verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")
-            tried = repairs.get(name)
-            helped = tried.sentence if tried and tried.helps else ""
-            runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
-            culprit = _one(observed.culprits(name))
-            if is_zero:
-                runs = (*runs, decay_sentence(observed.program, session.diagram.training, name))
-            text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
-            found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
+    with bar("Diagnosing variables", len(verdicts)) as shown:
+        for name, verdict in shown.over(verdicts.items()):
+            complaint = verdict.state.row.complaint
+            if name in described:
+                text = f"{verdict.sentence} {described[name]}"
+                found.append(_of(APART, verdict, text, culprit=_one(_cutting(verdict))))
+            elif complaint is NO_GRADIENT:
+                verdict = replace(verdict, cure=verdict.cure or cure_of(verdict))
+                repair = repairs.get(name)
+                said = (verdict.sentence, verdict.cure, repair.sentence if repair else "")
+                text = f"No gradient: {' '.join(filter(None, said))}"
+                found.append(_of(complaint, verdict, text, repair, _one(_cutting(verdict))))
+            elif complaint is not None and not complaint.is_error:  # errors are found on wires
+                is_zero = verdict.state is State.ZERO
+                if value_sentences.grows(verdict.cure):
+                    complaint = FAINT_AT_START
+                elif not is_zero and (step := _step(session, observed, name, verdict.state)):
+                    complaint = DIVIDED if step.is_fine else complaint
+                    verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")
+                tried = repairs.get(name)
+                helped = tried.sentence if tried and tried.helps else ""
+                runs = _tried(session, observed, name, feeds) if name in zero[:most] else ()
+                culprit = _one(observed.culprits(name))
+                if is_zero:
+                    runs = (*runs, decay_sentence(observed.program, session.diagram.training, name))
+                text = " ".join(filter(None, (verdict.sentence, verdict.cure, helped, *runs)))
+                found.append(_of(complaint, verdict, text, tried if helped else None, culprit))
     return found
 
 
@@ -497,18 +499,21 @@ def _idle(
     idle, ports = observed.idle_stops(is_tried=True), stopped_ports(observed.flow)
     certain = [stop for stop in idle if all(port.idle for port in ports[stop])]
     found = [Finding(IDLE_STOP, stop, idle[stop]) for stop in certain]
-    others = [stop for stop in observed.stops if stop not in certain]
+    others = [stop for stop in observed.stops if stop not in certain][: _trials(observed)]
     trial = WhatIf(session, observed.losses, feeds=feeds)
-    for stop in others[: _trials(observed)]:
-        try:
-            differences = trial.open(stop).compare().variables().values()
-        except GradwireError:  # what opening it changes is not known
-            continue
-        if all(_same(d.before, d.after) for d in differences):
-            nothing = all((d.before is None) == (d.after is None) for d in differences)
-            text = "opening it changes no gradient" if nothing else "opening it brings only zeros"
-            known = idle.get(stop, f"This stop cuts nothing: {text}.")
-            found.append(Finding(IDLE_STOP, stop, known))
+    with bar("Opening stops", len(others)) as shown:
+        for stop in shown.over(others):
+            try:
+                differences = trial.open(stop).compare().variables().values()
+            except GradwireError:  # what opening it changes is not known
+                continue
+            if all(_same(d.before, d.after) for d in differences):
+                nothing = all((d.before is None) == (d.after is None) for d in differences)
+                text = (
+                    "opening it changes no gradient" if nothing else "opening it brings only zeros"
+                )
+                known = idle.get(stop, f"This stop cuts nothing: {text}.")
+                found.append(Finding(IDLE_STOP, stop, known))
     return found
 
 

@@ -31,6 +31,7 @@ from gradwire.runtime.flow.tools.interventions import (
 from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.formatting import apart, size
 from gradwire.runtime.flow.words.states import State, Verdict
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Batch
@@ -183,8 +184,10 @@ def fixes(
                 found[name] = plan
             elif plan is not None:
                 alike.setdefault((str(verdict.loss), plan.steps), {})[name] = plan
-    for (loss, _), plans in islice(alike.items(), most):
-        found |= _of_variables(session, plans, loss, feeds, flow)
+    tried = list(islice(alike.items(), most))
+    with bar("Trying repairs", len(tried)) as shown:
+        for (loss, _), plans in shown.over(tried):
+            found |= _of_variables(session, plans, loss, feeds, flow)
     return found
 
 

@@ -20,6 +20,7 @@ from gradwire.runtime.interchange.importing.formats import format_of
 from gradwire.runtime.interchange.importing.imported import Imported, Remark
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
 from gradwire.runtime.interpreters import BLAS, end, start, why_ended
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -54,7 +55,9 @@ def import_model(
     numbers. The file is read in a process of its own, whose memory and time are limited; nothing
     of it is executed. Raises FileError.
     """
-    return import_apart(Path(path), ImportOptions(shapes, loss, training, seed))
+    options = ImportOptions(shapes, loss, training, seed)
+    with bar("Importing", share=True) as shown:
+        return import_apart(Path(path), options, progress=lambda what, done: shown.move(done, what))
 
 
 def import_apart(

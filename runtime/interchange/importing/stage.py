@@ -40,6 +40,7 @@ from gradwire.runtime.interchange.importing.staged import (
     require_few,
     require_holdable,
 )
+from gradwire.runtime.progress_bars import Bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +69,10 @@ class Stage(Shaping):
     the current place in the program. Not thread-safe.
     """
 
-    def __init__(self, title: str = "") -> None:
+    def __init__(self, title: str = "", shown: Bar | None = None) -> None:
         self.title = title
+        self.shown = shown or Bar()
+        """Says how many operations have come."""
         self.remarks: list[tuple[RemarkKind, str, StagedBlock | None, str]] = []
         self._trace = Trace()
         self._samples: dict[Value, NDArray[Any]] = {}

@@ -24,6 +24,7 @@ from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
 from gradwire.runtime.interchange.importing.jax.walking import Walk
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.progress_bars import Bar, bar
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.imported import Imported
@@ -42,10 +43,22 @@ def capture_jax(
     else is fixed. If the result is a single float, or the first of several results is one, it is
     the loss. With ``check``, JAX runs the function once, and a remark compares the results.
     """
+    with bar(f"Capturing {_title(function)}") as shown:
+        return _captured(function, arguments, options, shown, check=check)
+
+
+def _captured(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: ImportOptions,
+    shown: Bar,
+    *,
+    check: bool,
+) -> Imported:
     import jax
 
     read = read_arguments(function, arguments)
-    stage = Stage(_title(function))
+    stage = Stage(_title(function), shown)
     program, shape = jax.make_jaxpr(lambda arrays: read.call(function, arrays), return_shape=True)(
         [leaf.array for leaf in read.leaves]
     )
@@ -66,6 +79,7 @@ def capture_jax(
     imported = conclude(stage, outputs, replace(options, loss=chosen))
     if not check:
         return imported
+    shown.move(note="operations, compared with JAX")
     try:
         found = compare_with_jax(function, read, imported)
     except RunError as error:

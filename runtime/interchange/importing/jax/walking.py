@@ -171,6 +171,7 @@ class Walk:
 
     def _count_one(self) -> None:
         self._count += 1
+        self.stage.shown.move(self._count, "operations")
         if self._count > MAX_EQUATIONS:
             raise UnsupportedError("A program", f"it has more than {MAX_EQUATIONS:,} equations")
 

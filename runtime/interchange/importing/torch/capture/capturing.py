@@ -66,6 +66,7 @@ from gradwire.runtime.interchange.importing.torch.steps.telling import (
 )
 from gradwire.runtime.interchange.importing.torch.steps.unused import unused_averages
 from gradwire.runtime.interchange.importing.torch.without_effect import without_effect
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
@@ -94,7 +95,9 @@ def capture_torch(
     """
     title = getattr(program, "__name__", type(program).__name__)
     check = False if keeps.structure else check
-    made = Capture(Stage(title), options, check, keeps).of(program, args, kwargs, optimizer)
+    with bar(f"Capturing {title}") as shown:
+        capture = Capture(Stage(title, shown), options, check, keeps)
+        made = capture.of(program, args, kwargs, optimizer)
     return keeps.left_of(made)
 
 
@@ -212,6 +215,7 @@ class Capture:
                     why = self._why(outputs, result, error)
                     self._recording.missteps.append(why)
         self._recording.regions.finish(len(self._recording.losses) or 1)
+        self._stage.shown.move(note="operations, made into blocks")
         outputs = {n: self._recording.regions.settled(x) for n, x in outputs.items()}
         self._freeze_unread(trained)
         imported = self._with_its_numbers(self._concluded(outputs))
@@ -241,6 +245,7 @@ class Capture:
         is_single = [x.loss in imported.outputs for x in theirs.losses] == [True]
         if recording.measures and is_single and not is_lost:
             return measured_by(imported, theirs.settled(), recording.sums, with_found)
+        self._stage.shown.move(note="operations, compared with PyTorch")
         return with_found(checked(imported, theirs))
 
     def _run(self, program: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:

@@ -394,6 +394,7 @@ class Recording(Running, KnownTensors):
 
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
+        self.stage.shown.move(self.stage.shown.done + 1, "operations")
         if self.live:
             self.before_call(False)
             if not self.active:

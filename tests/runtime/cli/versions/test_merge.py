@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -112,8 +112,11 @@ def test_a_page_has_both_sides_with_what_is_in_conflict_marked(gradwire, seed, s
     assert "<td>page main: mul: literals</td>" in text
     assert "<td>{&quot;a&quot;: 5}</td><td>{&quot;a&quot;: 7}</td>" in text
     ours, theirs = text.split("<figcaption>")[1:]
-    for side in (ours, theirs):
-        assert re.search(r"<title>main, (ours|theirs)</title>", side)
+    mark = importlib.import_module("gradwire.app.pictures.diff_picture").Sign.CONFLICT
+    light = importlib.import_module("gradwire.app.services.theme").LIGHT
+    for name, side in (("ours", ours), ("theirs", theirs)):
+        assert f"<title>main, {name}</title>" in side
+        assert mark.colour(light).name() in side
     assert "http" not in text.replace("http://www.w3.org/", "")  # needs nothing else
 
 

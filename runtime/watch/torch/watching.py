@@ -28,7 +28,8 @@ from gradwire.runtime.watch.reasons import (
 from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
-from gradwire.runtime.watch.torch.measures import Updates, is_finite, norms, parameters_of
+from gradwire.runtime.watch.torch.measures import is_finite, norms, parameters_of
+from gradwire.runtime.watch.torch.moves import PATIENCE, Moves
 from gradwire.runtime.watch.torch.owners import innermost, ownership, strangers, unwrapped
 from gradwire.runtime.watch.torch.processes import (
     has_flat_parameters,
@@ -56,14 +57,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
     from gradwire.runtime.watch.step import Step
 
-PATIENCE = 5
-"""Checks in a row in which what can pass by itself must be seen before it is told: a gradient of
-exactly 0, a parameter that no call reads, as an expert that no token chose.
-"""
-_SAMPLES = 10
-"""Steps from one look at updates to the next."""
-_LARGE = 0.5
-"""Update relative to the weights that is told, where it is so again and again."""
 _EVALUATIONS = 3
 """Calls without gradient before anything was trained that are recorded, each in place of the one
 before: the next may be the one that is to be trained.
@@ -127,16 +120,10 @@ class Watch:
         self._forwards: list[Forward] = []
         self._loss: Any = None
         self._calls = Calls()
-        self._updates = Updates(self._trained)
-        self._moved: set[str] = set()
-        """The parameters of at least 32 bits that an update has moved: to stand still later is how
-        a training ends.
-        """
+        self._moves = Moves(self._trained)
         self.sizes: dict[str, float | None] = {}
         """The root mean square of each gradient at the last look; None for none."""
         self._times: dict[tuple[str, Trouble], int] = {}
-        self.ratios: Mapping[str, float] = {}
-        """How far the last update that was looked at moved each parameter, relative to its size."""
         self._looks = 0
         self._is_checked = True
         self._closing: list[Callable[[], None]] = []
@@ -441,14 +428,14 @@ class Watch:
         has_closure = len(args) > 1 or (kwargs or {}).get("closure") is not None
         if not has_closure:
             self._look()
-            if self.steps % _SAMPLES == 0:
-                self._updates.take()
+            self._moves.begin(self.steps)
 
     def _after_step(self, *_: Any) -> None:
         self._is_stepping = False
         if not self._is_checked:  # a closure has computed the gradients
             self._look()
-        self._look_at_updates()
+        for found in self._moves.found(self._owned(), self.sizes, self._lasting, self.steps):
+            self._findings.tell(found)
         self.steps += 1
         self._forwards.clear()
         self._calls.begin()
@@ -580,35 +567,6 @@ class Watch:
         if found is not None:
             self._findings.tell(found)
 
-    def _look_at_updates(self) -> None:
-        moved = self._updates.ratios()
-        if not moved:
-            return
-        self.ratios = moved
-        owned = set(self._owned())
-        self._moved |= {n for n, ratio in moved.items() if ratio and _is_fine(self._trained[n])}
-        still = [
-            n
-            for n, ratio in moved.items()
-            if ratio == 0 and n in owned and self.sizes.get(n) and n not in self._moved
-        ]
-        lasting = self._lasting(still, Trouble.NOT_UPDATED)
-        if lasting:
-            text = (
-                f"{listed(lasting)}: gradient comes, and {PATIENCE * _SAMPLES} steps have not "
-                "moved it: the learning rate is 0, or updates are below what its dtype can hold."
-            )
-            self._findings.tell(Found(Trouble.NOT_UPDATED, tuple(lasting), text, self.steps))
-        large = [n for n, ratio in moved.items() if math.isfinite(ratio) and ratio > _LARGE]
-        lasting = self._lasting(large, Trouble.LARGE_UPDATE)
-        if lasting:
-            worst = max(lasting, key=moved.__getitem__)
-            text = (
-                f"{listed(lasting)}: updates keep changing the weights by more than half of their "
-                f"size ({worst}: {moved[worst]:.2g} times). Lower the learning rate."
-            )
-            self._findings.tell(Found(Trouble.LARGE_UPDATE, tuple(lasting), text, self.steps))
-
     # ---- telling ------------------------------------------------------------------------------
 
     @property
@@ -675,6 +633,11 @@ class Watch:
         return str(row)
 
     @property
+    def ratios(self) -> Mapping[str, float]:
+        """How far the last update that was looked at moved each parameter, relative to its size."""
+        return self._moves.ratios
+
+    @property
     def trained(self) -> Mapping[str, Any]:
         """The trained parameters of the model, by name."""
         return self._trained
@@ -694,10 +657,6 @@ class Watch:
                 next_step="Run one with backward(), or call record_next() before one.",
             )
         return self._structure().imported.diagram
-
-
-def _is_fine(parameter: Any) -> bool:
-    return bool(parameter.element_size() >= 4)
 
 
 def _is_bad(gradient: Any) -> bool:

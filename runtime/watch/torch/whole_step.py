@@ -63,7 +63,13 @@ def can_capture(model: Any, *, is_asked: bool) -> bool:
     if sum(p.numel() for p in model.parameters()) > MOST:
         return False
     # Recurrent layers round otherwise where operators are looked at, and any may be in the step.
-    return not any(issubclass(type(x), torch.nn.RNNBase) for x in gc.get_objects())
+    if _has_recurrent():
+        gc.collect()  # what is only left over from earlier is not
+    return not _has_recurrent()
+
+
+def _has_recurrent() -> bool:
+    return any(issubclass(type(x), torch.nn.RNNBase) for x in gc.get_objects())
 
 
 class WholeStep:

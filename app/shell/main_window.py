@@ -17,6 +17,7 @@ from gradwire.app.shell.context_menus import context_menu
 from gradwire.app.shell.parts import WindowParts
 from gradwire.app.shell.windows import DECORATION
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.publish.contents import included
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +165,9 @@ class MainWindow(WindowParts):
         document.problem.connect(lambda: self.status.show_written(()))
         document.upgraded.connect(self.notice.show_message)
         document.succeeded.connect(self.notice.dismiss)
-        document.succeeded.connect(self.status.show_written)
+        document.succeeded.connect(
+            lambda paths: self.status.show_written(paths, included(document.diagram))
+        )
         self.autosave.failed.connect(self._warn_of_autosave)
         self.background.progressed.connect(self.progress.show_progress)
         self.background.ended.connect(self.progress.hide)

@@ -32,6 +32,8 @@ _BUSY_SHOWS_AFTER = 300
 """Milliseconds after which the status bar shows that a run is going on."""
 _WRITTEN_SHOWS_FOR = 20_000
 """Milliseconds for which the status bar shows what was written."""
+_WHOLE = (SUFFIX, ".html", ".py", ".onnx")
+"""How the names of files end that have all that a diagram has."""
 _COST_SHOWS_FOR = 10_000
 """Milliseconds for which the status bar shows what compiling took."""
 
@@ -86,9 +88,10 @@ class Status(QObject):
         """Listen no longer."""
         self._listening.close()
 
-    def show_written(self, paths: Sequence[Path]) -> None:
-        """Say which files were written, and offer to open the first one and its folder; nothing
-        hides what was said before.
+    def show_written(self, paths: Sequence[Path], includes: str = "") -> None:
+        """Say which files were written, offer to open the first one and its folder, and say what of
+        somebody's program a file of the whole diagram ``includes``; no path hides what was said
+        before.
         """
         self.written.hide()
         if not paths:
@@ -100,6 +103,9 @@ class Status(QObject):
         if not path.name.endswith(SUFFIX):  # or it is open here
             parts.append(labels.link(str(path), self.tr("Open")))
         parts.append(labels.link(str(path.parent), self.tr("Show in folder")))
+        if includes and path.name.endswith(_WHOLE):
+            parts.append(escape(includes))
+            text = f"{text}. {includes}"
         self._bar.clearMessage()
         self.written.setText(" · ".join(parts))
         self.written.show()

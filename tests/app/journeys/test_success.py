@@ -73,6 +73,27 @@ def test_what_writes_a_file_says_so(window, qtbot, monkeypatch, tmp_path, write,
     assert window.statusBar().currentMessage().startswith("Nothing here opens")
 
 
+@pytest.mark.parametrize(
+    ("write", "name", "is_whole"),
+    [
+        (by_action("save_as"), "d.gradwire.json", True),
+        (by_action("publish"), "d.html", True),
+        (export_picture, "fig.svg", False),
+    ],
+)
+def test_what_a_captured_program_gives_away_is_said(
+    opened, qtbot, monkeypatch, tmp_path, write, name, is_whole
+):
+    x = b.input("x", [1.0, 2.0], written="train.py:3: model(x)")
+    window = opened(b.build(b.loss(b.mean(x * b.variable("w", [3.0, 1.0])), name="L")))
+    choose(monkeypatch, tmp_path / name)
+    write(window, qtbot)
+    said = window.status.written
+    qtbot.waitUntil(said.isVisible)
+    told = "It includes the numbers of x, and 1 line of source."
+    assert said.text().endswith(told) == is_whole and (told in said.text()) == is_whole
+
+
 def test_what_fails_says_only_that(window, qtbot, monkeypatch, tmp_path):
     choose(monkeypatch, tmp_path / "missing" / "d.py")
     window.actions_by_name["export_numpy"].trigger()

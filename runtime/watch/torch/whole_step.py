@@ -50,6 +50,8 @@ _NONE = "No gradient: "
 """How sentences about a variable without gradient begin, which ``Trouble.NO_GRADIENT`` says."""
 _MOST_STEPS = 8
 """Steps of one optimiser until all others have taken one, at most."""
+_MOST_PASSES, _MOST_CALLS = 32, 50_000
+"""Calls of ``backward``, and of operators, that a step has, at most: it may never be over."""
 _active: list[WholeStep] = []
 """What is captured now: one step at a time."""
 
@@ -87,6 +89,7 @@ class WholeStep:
         """The optimisers that have taken a step."""
         self._seen: set[str] = set()
         """The parameters that had come up by the last step: what follows is of the next."""
+        self._calls = self._backwards = 0
         self.is_over = self.is_whole = self._is_abandoned = False
         self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
         self._modes = ExitStack()
@@ -98,6 +101,11 @@ class WholeStep:
 
     def _passes(self, is_backward: bool) -> None:
         """The program computes something, or calls ``backward``."""
+        self._calls += 1
+        self._backwards += is_backward
+        if self._backwards > _MOST_PASSES or self._calls > _MOST_CALLS:
+            self._freeze()
+            return
         lines = user_lines()
         if not self._stepped:
             self._lines.add(lines)

@@ -97,6 +97,17 @@ def test_an_update_of_data_is_a_step_too():
     assert watched.diagnosis is not None and watched.steps == 5
 
 
+def test_the_capture_of_a_step_that_never_is_over_ends():
+    x, y = data()
+    model = torch.nn.Linear(4, 1)
+    stale = torch.optim.SGD(torch.nn.Linear(4, 1).parameters(), 0.1)
+    with gw.watch(model, stale, quiet=True) as watched:
+        for step in range(40):
+            (model(x) - y).pow(2).mean().backward()
+            updated(*model.parameters())
+            assert (watched.diagnosis is None) == (step < 33)
+
+
 def test_a_gradient_that_is_removed_after_the_only_step_is_not_missing():
     x, y = data()
     model = torch.nn.Linear(4, 1)

@@ -45,9 +45,9 @@ def check(watched: Any, stop: str = STOP) -> None:
     assert watched.failure is None, watched.failure
     assert len(watched.found) == 1, watched.found
     assert f"integrations.py:{place}" in str(watched.found[0]), watched.found[0]
-    assert "dense" in str(watched.found[0]) or "a.weight" in str(watched.found[0])
+    assert any(part in str(watched.found[0]) for part in ("dense", "a.weight", "a.lora_"))
     assert watched.steps > 1
-    assert "backward" not in vars(sys.modules["gradwire.runtime.watch.torch.watching"])["_real"]
+    assert not sys.modules["gradwire.runtime.watch.torch.listening"].watching()
 
 
 def lightning() -> None:
@@ -111,6 +111,34 @@ def accelerate() -> None:
             accelerator.backward(model(torch.randn(3, 4))["loss"])
             optimizer.step()
     check(watched)
+
+
+def peft() -> None:
+    """Adapters, whose base model is frozen: what is in front of the stop, and nothing else."""
+    from peft import LoraConfig, get_peft_model
+
+    class Plain(Net):
+        def forward(self, x: Any, labels: Any = 0.0) -> Any:
+            return (self.b(torch.relu(self.a(x))) - labels).pow(2).mean()
+
+    config = LoraConfig(r=2, target_modules=["a", "b"], init_lora_weights="gaussian")
+    for kind, is_stopped in ((Net, True), (Plain, False)):
+        model = get_peft_model(kind(), config)
+        trained = [p for p in model.parameters() if p.requires_grad]
+        optimizer = torch.optim.AdamW(trained, 1e-2)
+        with gw.watch(model, optimizer, quiet=True) as watched:
+            for _ in range(8):
+                optimizer.zero_grad()
+                loss = model(torch.randn(3, 4))
+                (loss["loss"] if is_stopped else loss).backward()
+                optimizer.step()
+        states = {row.name: row.state for row in watched.report().rows}
+        assert list(states.values()).count("frozen") == 4, states
+        if is_stopped:
+            check(watched)
+            assert all("lora" in name for name in watched.found[0].parameters)
+        else:
+            assert watched.found == [] and watched.failure is None, watched.found
 
 
 def keras() -> None:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.watch.torch.listening import watching
 from gradwire.runtime.watch.torch.measures import is_finite, norms
 from gradwire.runtime.watch.torch.tensors import leaves_of
 from gradwire.runtime.watch.torch.watching import Watch
 
+_VIEW = (
+    "PyTorch lets nobody differentiate it any more: it is a view, and what it is a view of has "
+    "been written to since. Take a clone() of it before the write, or write out of place."
+)
 _WRAP = "To see why, run the step in `with gradwire.watch(model, optimizer):`."
 
 
 def why_tensor(tensor: Any) -> str:
     """What is known of a tensor; see ``gradwire.why``."""
-    return _of_leaf(tensor) if tensor.is_leaf else _of_result(tensor)
+    leaf = is_leaf(tensor)
+    if leaf is None:
+        return _VIEW
+    return _of_leaf(tensor) if leaf else _of_result(tensor)
 
 
 def _watches() -> list[Watch]:

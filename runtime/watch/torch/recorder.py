@@ -24,6 +24,7 @@ from gradwire.runtime.interchange.importing.torch.capture.modes import (
     FunctionMode,
     functions_patched,
 )
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf, node_of
 from gradwire.runtime.watch.step import (
     Call,
     Change,
@@ -129,7 +130,7 @@ class Recorder:
             return at[1]
         if not tensor.requires_grad:
             return None
-        if tensor.is_leaf:
+        if is_leaf(tensor):
             for known, (module, own) in self._sharded.items():
                 current: Any = getattr(module, own, None)
                 if current is tensor:
@@ -142,9 +143,13 @@ class Recorder:
 
     def _of_graph(self, tensor: Any) -> int:
         """The value of a tensor that an unseen call made: autograd's graph says what it is from."""
-        name = tensor.grad_fn.name()
+        made = node_of(tensor)
+        if made is None:  # a view that nobody can differentiate since its base was written to
+            base = self._number(tensor._base)
+            return self._joined("view", tensor, [] if base is None else [base])
+        name = made.name()
         found: list[int | None] = []
-        pending, seen = [tensor.grad_fn], set()
+        pending, seen = [made], set()
         while pending:
             node = pending.pop()
             if node in seen:
@@ -156,7 +161,7 @@ class Recorder:
                 continue
             place = bisect_right(self._ends, node._sequence_nr())
             call = self.step.calls[place] if place < len(self._ends) else None
-            if call is not None and call.fate is Fate.TRACKED and node is not tensor.grad_fn:
+            if call is not None and call.fate is Fate.TRACKED and node is not made:
                 found.extend(call.outputs)
                 continue
             pending.extend(following for following, _ in node.next_functions if following)

@@ -38,6 +38,14 @@ def is_leaf(tensor: Any) -> bool | None:
         return None
 
 
+def node_of(tensor: Any) -> Any:
+    """The node that made a tensor; None for a leaf, and where PyTorch lets nobody differentiate."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def has_rule(name: str) -> bool:
     """Whether blocks are known for an operator, or for the one that it does in place."""
     base, _, overload = name.partition(".")

@@ -15,7 +15,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.families import find
-from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
+from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS, as_strided
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -82,9 +82,8 @@ class Performer:
 
     def stopped(self, x: Tensor, name: str) -> Staged:
         """A StopGradient here, or one for the cut that is still to be put up."""
-        if x.cut is not None:
-            return self._put_up(x.read(), x.cut)
-        return self._stop(x.read(), name)
+        value = x.read()  # which says what cuts it now
+        return self._stop(value, name) if x.cut is None else self._put_up(value, x.cut)
 
     def _put_up(self, value: Staged, cut: Cut) -> Staged:
         source = value.source
@@ -101,8 +100,9 @@ class Performer:
 
     def settle(self, x: Tensor) -> None:
         """Put up the cut that a tensor has in mind."""
+        value = x.read()
         if x.cut is not None:
-            x.value, x.cut = self._put_up(x.read(), x.cut), None
+            x.value, x.cut = self._put_up(value, x.cut), None
 
     def settle_all(self, arguments: Any) -> None:
         """The same for all tensors among arguments, unless gradient is off here."""
@@ -153,6 +153,18 @@ class Performer:
         if not value.is_float or value.array is not None or _is_random(value):
             return Tensor(value)
         return Tensor(value, live, cut)
+
+    def shown(self, base: Tensor, view: Any) -> Tensor:
+        """What stands for a view of torch's, which has its numbers where they lie in its base."""
+        lies = view._base.stride(), view._base.storage_offset()
+        place = view.shape, view.stride(), view.storage_offset()
+
+        def show(value: Staged) -> Staged:
+            return as_strided(self.stage, value, *place, lies)
+
+        found = self._made(show(base.read()), base.live, base.cut)
+        self._share(found, base, show)
+        return found
 
     def _share(self, view: Tensor, of: Tensor, show: Callable[[Staged], Staged]) -> None:
         view.of, view.show, view.changes = of, show, of.root.changes

@@ -53,6 +53,7 @@ from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedN
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
 from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 from gradwire.runtime.interchange.importing.torch.passing import back, may_go
@@ -385,7 +386,7 @@ class Capture:
             self._stage.port(*port): in_short(tensor) if measures else measured(shown(tensor))
             for port, tensor in results
             if tensor.layout == torch.strided and not tensor.is_complex()
-            if not measures or (tensor.is_leaf and not tensor.requires_grad)
+            if not measures or (is_leaf(tensor) and not tensor.requires_grad)
         }
 
     def _concluded(self, outputs: Mapping[str, Any]) -> Imported:
@@ -484,7 +485,7 @@ class Capture:
     def _input(self, name: str, tensor: Any) -> None:
         if self._recording.knows(tensor):
             return
-        if tensor.requires_grad and tensor.is_leaf:
+        if tensor.requires_grad and is_leaf(tensor):
             self._parameter(name, tensor)
             return
         self._recording.kept.tensor(tensor)

@@ -18,6 +18,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import reached
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 
 _CHANGING = {
     Optimizer: ("zero_grad", "add_param_group", "load_state_dict"),
@@ -77,7 +78,7 @@ class Keeping:
         with self._paused(), torch.inference_mode(False):
             place = tensor.detach()
             self._undo.callback(_give_back_version, tensor, tensor._version)
-            if tensor.is_leaf:
+            if is_leaf(tensor):
                 gradient = tensor.grad
                 self._undo.callback(_give_back_leaf, tensor, tensor.requires_grad, gradient)
                 if gradient is not None:
@@ -236,9 +237,10 @@ def _give_back_version(tensor: Any, version: int) -> None:
 
 
 def _give_back_leaf(tensor: Any, requires_grad: bool, gradient: Any) -> None:
-    if not tensor.is_leaf and not tensor._is_view():  # the run wrote what needs a gradient into it
+    # The run may have written what needs a gradient into it.
+    if is_leaf(tensor) is False and not tensor._is_view():
         tensor.detach_()
-    if tensor.is_leaf:
+    if is_leaf(tensor):
         if tensor.grad is not gradient:
             tensor.grad = gradient
         if tensor.requires_grad != requires_grad:

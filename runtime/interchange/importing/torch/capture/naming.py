@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from gradwire.runtime.flow.words.sentences import names
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
 
 _MAKING = ("__init__", "_init", "init_", "reset_")
@@ -60,7 +61,7 @@ def loose(program: Callable[..., Any]) -> dict[str, Any]:
     return {
         name: x
         for name, x in _enclosed(program).items()
-        if isinstance(x, torch.Tensor) and x.is_leaf and x.requires_grad
+        if isinstance(x, torch.Tensor) and x.requires_grad and is_leaf(x)
     }
 
 

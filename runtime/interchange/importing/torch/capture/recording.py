@@ -311,7 +311,7 @@ class Recording(Running, KnownTensors):
         return found
 
     def _foreign(self, tensor: Any) -> Tensor:
-        if tensor.requires_grad and tensor.is_leaf:
+        if tensor.requires_grad and is_leaf(tensor):
             name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
             own = name.replace(".", "_")
@@ -336,6 +336,8 @@ class Recording(Running, KnownTensors):
             row = joined(self, parts, numbers.dtype.name)
             row.value = self.stage.reshape(row.read(), numbers.shape)
             return Tensor(self._put_up(row, last))
+        if tensor.requires_grad and is_leaf(tensor) is None:
+            return self.performer.shown(self.entry(tensor._base), tensor)
         if tensor.grad_fn is not None:
             if tensor._is_view() and tensor._base.requires_grad:
                 self.entry(tensor._base)  # autograd writes into that
@@ -389,8 +391,9 @@ class Recording(Running, KnownTensors):
 
     def _put_up(self, entry: Tensor, cut: Cut) -> Staged:
         with self.stage.at(cut.path, cut.written):
+            value = entry.read()
             traced = entry.live or entry.cut is not None
-            return self.performer.stopped(entry, cut.name) if traced else entry.read()
+            return self.performer.stopped(entry, cut.name) if traced else value
 
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
@@ -491,7 +494,7 @@ class Recording(Running, KnownTensors):
         self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
         base = name.partition(".")[0]
         in_place = base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], Tensor)
-        before = given[0].value if in_place and given[0].live and off else None
+        before = given[0].root.value if in_place and given[0].root.live and off else None
         remarks = len(self.stage.remarks)
         try:
             if not all(map(is_plain, (*tensors, *results))):
@@ -625,10 +628,11 @@ class Recording(Running, KnownTensors):
                 self._track(name, entry, tensor)
 
     def _follow(self, tensor: Any, entry: Tensor, before: Any) -> None:
-        """What an in-place change means for leaves, and for tensors that share the memory."""
-        if isinstance(before, Staged) and tensor.is_leaf:  # gradient arrives as if unchanged
-            changed = self.stage.block("StraightThrough", entry.read(), before)
-            entry.value, entry.live, entry.cut = changed, True, None
+        """What an in-place change means for what autograd knows of the tensor, of which ``before``
+        was the value if it doesn't see the change, and for tensors that share the memory.
+        """
+        if isinstance(before, Staged):  # gradient arrives as if unchanged
+            entry.arrive_as_before(self.stage.block("StraightThrough", entry.root.read(), before))
         shared = self._sharing(tensor)
         for x, other in shared:
             if other is entry.root:
@@ -636,8 +640,9 @@ class Recording(Running, KnownTensors):
             if base_of(x) is base_of(tensor):
                 self._forget(other)  # autograd knows how it follows
                 continue
-            if other.live and not entry.live:
-                self._tell_unseen(x)
+            if other.live and not entry.live and is_leaf(x) is False:
+                misstep = unseen_write(user_place())
+                self.missteps += [] if misstep in self.missteps else [misstep]
             if entry.of is None and lies_like(x, tensor):
                 self._follow_elsewhere(other, entry)
             elif other is shared[0][1]:
@@ -646,12 +651,6 @@ class Recording(Running, KnownTensors):
                     "A change through .data or detach() is not followed: the tensor itself, which "
                     "shares these numbers, keeps its old ones on the diagram.",
                 )
-
-    def _tell_unseen(self, tensor: Any) -> None:
-        """Say that a result which gradient comes to is written to where autograd doesn't see it."""
-        misstep = unseen_write(user_place())
-        if is_leaf(tensor) is False and misstep not in self.missteps:
-            self.missteps.append(misstep)
 
     def _is_apart(self, tensor: Any, *, later: bool = False) -> bool:
         """Whether a tensor is a view that no block shows: autograd writes into its base; ``later``
@@ -691,7 +690,7 @@ class Recording(Running, KnownTensors):
 
     def _track(self, name: str, entry: Tensor, tensor: Any) -> None:
         """Whether autograd keeps track of a result is for autograd to say."""
-        kept = bool(tensor.requires_grad)
+        kept = edge_of(tensor) is not None  # a view made without gradient says requires_grad
         if entry.live and not kept and torch.is_grad_enabled():
             entry.value = self.performer.stopped(entry, name.partition(".")[0])
         if entry.cut is not None and kept:  # a leaf that was changed without gradient

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 
 _OWN = frozenset(vars(torch.nn.Module()))
 """Attributes that every module has."""
@@ -49,7 +50,7 @@ def trained_within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield name, kept
             for inner, parameter in kept.named_parameters():
                 yield f"{name}.{inner}", parameter
-        elif isinstance(kept, torch.Tensor) and kept.is_leaf and kept.requires_grad:
+        elif isinstance(kept, torch.Tensor) and kept.requires_grad and is_leaf(kept):
             yield name, kept
 
 

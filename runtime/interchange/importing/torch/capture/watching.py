@@ -27,6 +27,7 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
+from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Watching:
 
     def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
         recording = self._recording
-        if recording.live and tensor.is_leaf:
+        if recording.live and is_leaf(tensor):
             raise UnsupportedError("a hook", OUTLIVES)
         with recording.paused(), recording.here():
             return hooked(recording, recording.entry(tensor), tensor, hook, call)
@@ -275,7 +276,7 @@ class Watching:
                 recording.ledger.looked_for(tensor)
             elif recording.history.stepping or is_called_by_user():
                 recording.ledger.read(tensor)
-            is_kept = result is not None or tensor.is_leaf or tensor.retains_grad
+            is_kept = result is not None or is_leaf(tensor) or tensor.retains_grad
             if tensor.requires_grad and not is_kept and is_called_by_user():
                 place = user_place()
                 text = (

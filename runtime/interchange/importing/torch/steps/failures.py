@@ -11,7 +11,7 @@ import torch
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
-from gradwire.runtime.interchange.importing.torch.inspection import memory_of
+from gradwire.runtime.interchange.importing.torch.inspection import memory_of, node_of
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place
 
 _WRITTEN, _FREED, _NOTHING = (
@@ -79,7 +79,7 @@ class History:
             write = Write(called, place, tensor._version)
             self._writes.setdefault(memory_of(tensor), []).append(write)
         for result in results:
-            if (node := result.grad_fn) is not None:
+            if (node := node_of(result)) is not None:
                 seen = tuple(
                     (self._reference(x), x._version)
                     for x in (*given, result)
@@ -89,7 +89,7 @@ class History:
 
     def made(self, tensor: Any) -> Made | None:
         """What made a tensor, if that is known."""
-        return self._made.get(id(tensor.grad_fn))
+        return self._made.get(id(node_of(tensor)))
 
     def passed(self, loss: Any) -> None:
         """A backward pass has succeeded."""

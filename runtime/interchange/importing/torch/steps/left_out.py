@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
+from gradwire.runtime.interchange.importing.torch.inspection import node_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.steps.failures import History
@@ -22,7 +23,7 @@ def unused(
     nor keeps, as a penalty that was not added to the loss. ``read`` are identities.
     """
     given = {id(x) for x in results}
-    single = (x for x in tensors if x.dim() == 0 and x.grad_fn is not None)
+    single = (x for x in tensors if x.dim() == 0 and node_of(x) is not None)
     found = tuple(x for x in single if id(x) not in read and id(x) not in given)
     for tensor in found[:_MOST]:
         made = history.made(tensor)

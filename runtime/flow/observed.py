@@ -363,7 +363,7 @@ class ObservedFlow:
         found = {}
         for stop, ports in stopped_ports(self.flow).items():
             reasons = [port.idle or self._zero_at(port) or "" for port in ports]
-            if reasons and all(reasons):
+            if reasons and all(reasons) and not any(port.in_a_row for port in ports):
                 each = " or ".join(dict.fromkeys(reasons))  # leaves of a tree may differ
                 certain = is_tried or all(port.idle for port in ports)
                 unless = "" if certain else ", unless a slope behind it is infinite"

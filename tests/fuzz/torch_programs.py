@@ -104,7 +104,8 @@ class Drawn:
         source = self.source.split("\n")
         for line in lines:
             text = source[line - 1].replace(".detach()", "").replace(".data", "")
-            source[line - 1] = text.replace("without(", "(")
+            text = text.replace("without(", "(").replace("torch.no_grad()", "torch.enable_grad()")
+            source[line - 1] = text
         return Drawn("\n".join(source))
 
 

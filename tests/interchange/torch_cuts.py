@@ -89,7 +89,6 @@ CUTS = {
     "Parameter of a clone": lambda y: torch.nn.Parameter(y.clone(), requires_grad=False),
     "Parameter in a layer": in_layer,
     "Parameter in a list": lambda y: torch.nn.ParameterList([y])[0],
-    "no_grad as a parameter": lambda y: torch.nn.Parameter(without(y)),
     "Buffer": lambda y: torch.nn.Buffer(y),
     "data as a parameter": lambda y: torch.nn.Parameter(y.data),
     "detach of what is trained": lambda y: y.detach().clone().requires_grad_(),

@@ -24,11 +24,13 @@ class StoppedPort:
     """An output, or a leaf of one, that a StopGradient stops.
 
     ``idle`` is the reason why it cuts nothing, whatever the numbers; None if gradient arrives and
-    would continue.
+    would continue. It is ``in_a_row`` where only other stops make it idle, and a program has put up
+    all of them: each alone cuts nothing, all together do.
     """
 
     port: PortPath
     idle: str | None
+    in_a_row: bool = False
 
 
 def stopped_ports(flow: Flow) -> dict[InstancePath, tuple[StoppedPort, ...]]:
@@ -76,10 +78,17 @@ def _port(flow: Flow, port: PortPath, wires: Sequence[WirePath]) -> StoppedPort:
     if _is_differentiated(flow, port.block):
         return StoppedPort(port, None)
     if not flow.arrives(port) and not _may_arrive(flow, port):
-        return StoppedPort(port, _why_nothing_arrives(flow, port))
+        others = [*flow.cutters_downstream(port)]
+        return StoppedPort(port, _why_nothing_arrives(flow, others), _in_a_row(flow, port, others))
     if not any(map(flow.trained_upstream, wires)):
-        return StoppedPort(port, _why_nothing_continues(flow, wires))
+        others = [*dict.fromkeys(c for wire in wires for c in flow.cutters_upstream(wire))]
+        return StoppedPort(port, _why_nothing_continues(others), _in_a_row(flow, port, others))
     return StoppedPort(port, None)
+
+
+def _in_a_row(flow: Flow, port: PortPath, others: Sequence[Cutter]) -> bool:
+    are_written = all(other.kind == "stop" and other.written for other in others)
+    return bool(others and are_written and flow.program.block(port.block).written)
 
 
 def _may_arrive(flow: Flow, port: PortPath) -> bool:
@@ -98,19 +107,18 @@ def _is_differentiated(flow: Flow, stop: InstancePath) -> bool:
     return flow.differentiates and any(near.kind(at) == "Gradient" for at in near.after(stop))
 
 
-def _why_nothing_continues(flow: Flow, wires: Sequence[WirePath]) -> str:
-    others = dict.fromkeys(cutter for wire in wires for cutter in flow.cutters_upstream(wire))
+def _why_nothing_continues(others: Sequence[Cutter]) -> str:
     if not others:
         return "no trained variable could get a gradient through it"
-    return f"{_already_cut([*others])} the routes behind it"
+    return f"{_already_cut(others)} the routes behind it"
 
 
 def _already_cut(cutters: Sequence[Cutter]) -> str:
     return f"{sentences.names(cutters)} already cut{'s' * (len(cutters) == 1)}"
 
 
-def _why_nothing_arrives(flow: Flow, port: PortPath) -> str:
-    if others := flow.cutters_downstream(port):
+def _why_nothing_arrives(flow: Flow, others: Sequence[Cutter]) -> str:
+    if others:
         return f"{_already_cut(others)} its routes"
     if not flow.losses or set(flow.losses) >= set(flow.program.heads()):
         return "no loss depends on its output"

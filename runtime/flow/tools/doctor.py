@@ -499,7 +499,9 @@ def _idle(
     idle, ports = observed.idle_stops(is_tried=True), stopped_ports(observed.flow)
     certain = [stop for stop in idle if all(port.idle for port in ports[stop])]
     found = [Finding(IDLE_STOP, stop, idle[stop]) for stop in certain]
-    others = [stop for stop in observed.stops if stop not in certain][: _trials(observed)]
+    rows = [stop for stop, found in ports.items() if any(port.in_a_row for port in found)]
+    others = [stop for stop in observed.stops if stop not in (*certain, *rows)]
+    others = others[: _trials(observed)]
     trial = WhatIf(session, observed.losses, feeds=feeds)
     with bar("Opening stops", len(others)) as shown:
         for stop in shown.over(others):

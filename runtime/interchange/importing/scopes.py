@@ -63,6 +63,11 @@ class Scope:
         return found[::-1]
 
     @property
+    def path(self) -> tuple[Call, ...]:
+        """Where it is below the root."""
+        return tuple(Call(scope.name, scope.number) for scope in self.line[1:])
+
+    @property
     def names(self) -> list[str]:
         """The names of the modules around it and its own, outermost first."""
         return [scope.name for scope in self.line[1:]]

@@ -91,6 +91,11 @@ class Stage(Shaping):
         self._held = 0
         """Elements of all constants, those that no block reads any more included."""
 
+    @property
+    def written(self) -> str:
+        """The place of the model's code that what is put up now stands for; empty for none."""
+        return self._written
+
     @contextmanager
     def at(self, path: Sequence[Part], written: str | None = None) -> Iterator[None]:
         """Put up blocks in the module at ``path``, counted from the model or the loop around it.

@@ -46,6 +46,8 @@ class StagedBlock:
     """The scope of the body that this Scan runs."""
     operation: Operation | None = None
     """The operation of the model that it is a part of."""
+    passes: bool | None = None
+    """Whether gradient would come from it to what is trained, once somebody has asked."""
 
 
 @dataclass(eq=False, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.flow.checks.leaving import CURES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -72,31 +73,65 @@ class Performer:
 
     def detached(self, x: Tensor, in_place: bool = False, name: str = "") -> Tensor:
         """The tensor without gradient: a StopGradient where it had one."""
-        value = x.read()
-        if x.live or x.cut is not None:
-            value = self.stopped(x, name or ("detach_" if in_place else "detach"))
+        value, cut = x.read(), x.cut
+        if x.live or passes(value):
+            name = name or ("detach_" if in_place else "detach")
+            if self.no_grad is None:
+                value, cut = self.stopped(x, name), None
+            else:
+                value = self._stop(value, name)
         if in_place:
-            x.value, x.live, x.cut = value, False, None
+            x.value, x.live, x.cut = value, False, cut
             return x
-        return Tensor(value)
+        return Tensor(value, cut=cut)
 
     def stopped(self, x: Tensor, name: str) -> Staged:
-        """A StopGradient here, or one for the cut that is still to be put up."""
+        """A StopGradient here, behind one for the cut that is still to be put up."""
         value = x.read()  # which says what cuts it now
-        return self._stop(value, name) if x.cut is None else self._put_up(value, x.cut)
+        return self._stop(value if x.cut is None else self._put_up(value, x.cut), name)
 
     def _put_up(self, value: Staged, cut: Cut) -> Staged:
-        source = value.source
-        if source is not None and source.block.type_name() == "StopGradient":
-            value = source.inputs["x"]  # one stop is enough
         with self.stage.at(cut.path, cut.written):
+            source = value.source
+            if source and source.block.type_name() == "StopGradient":
+                if self._is_stopped_here(value):  # as by what torch itself does in a region
+                    value = source.inputs["x"]
             return self._stop(value, cut.name)
 
     def _stop(self, value: Staged, name: str) -> Staged:
+        if self._is_stopped_here(value):
+            return value
         stop = self.stage.block("StopGradient", value, name=name)
         text = f"{name} stops the gradient here. {CURES.get(name, '')}".rstrip()
         self.stage.remark("cut", text, stop)
         return stop
+
+    def cut_at(self, x: Tensor, cut: Cut) -> Staged:
+        """What a cut leaves of a tensor: a StopGradient, where there is something to cut."""
+        value = x.read()
+        with self.stage.at(cut.path, cut.written):
+            return self.stopped(x, cut.name) if passes(value) else value
+
+    def cut_like(self, x: Tensor, other: Tensor) -> Staged:
+        """What the cut that another tensor comes from, which shares the memory, leaves of one."""
+        source = other.read().source
+        if source is None or source.block.type_name() != "StopGradient":
+            return self.stopped(x, "detach") if passes(x.read()) else x.read()
+        return self.cut_at(x, Cut(source.name, source.scope.path, source.block.written))
+
+    def _is_stopped_here(self, value: Staged) -> bool:
+        """Whether stops for the same line are on all routes of a value: one is enough."""
+        pending, seen = [value], set()
+        while pending:
+            source = pending.pop().source
+            if source is None or not source.block.written:
+                return False
+            if source.block.written != self.stage.written:
+                return False
+            if source.block.type_name() != "StopGradient" and id(source) not in seen:
+                seen.add(id(source))
+                pending.extend(x for x in source.inputs.values() if passes(x))
+        return True
 
     def settle(self, x: Tensor) -> None:
         """Put up the cut that a tensor has in mind."""
@@ -105,9 +140,9 @@ class Performer:
             x.value, x.cut = self._put_up(value, x.cut), None
 
     def settle_all(self, arguments: Any) -> None:
-        """The same for all tensors among arguments, unless gradient is off here."""
-        if self.no_grad is None:
-            for x in _tensors(arguments):
+        """The same for all tensors among arguments, but for the cut of the region that runs."""
+        for x in _tensors(arguments):
+            if self.no_grad is None or x.cut not in (None, self.no_grad):
                 x.read()
                 self.settle(x)
 
@@ -121,7 +156,8 @@ class Performer:
         if self.no_grad is None:
             return live, None
         known = next((x.cut for x in given if x.cut is not None), None)
-        return False, known or (self.no_grad if live else None)
+        may_pass = live or any(isinstance(x.value, Staged) and passes(x.value) for x in given)
+        return False, known or (self.no_grad if may_pass else None)
 
     def _called(self, name: str, call: Callable[[], Any]) -> list[Any]:
         try:
@@ -178,6 +214,24 @@ class Performer:
             return shown
 
         return show
+
+
+def passes(value: Staged) -> bool:
+    """Whether gradient would come from a value to what is trained, if no stop were on the way."""
+    if value.source is None or not value.is_float:
+        return False
+    pending = [value.source]
+    while pending:
+        source = pending[-1]
+        inner = [x.source for x in source.inputs.values() if x.is_float and x.source is not None]
+        unknown = [x for x in inner if x.passes is None]
+        if source.passes is None and unknown:
+            pending.extend(unknown)
+            continue
+        is_trained = isinstance(source.block, Variable) and source.block.trainable
+        source.passes = is_trained or any(x.passes for x in inner)
+        pending.pop()
+    return bool(value.source.passes)
 
 
 _APART = frozenset({"broadcast_tensors", "meshgrid"})

@@ -63,6 +63,7 @@ from gradwire.runtime.interchange.importing.torch.performing import Performer, f
 from gradwire.runtime.interchange.importing.torch.recorded.asking import operator_call
 from gradwire.runtime.interchange.importing.torch.recorded.edges import (
     Old,
+    edge_of,
     hooked,
     is_among,
     old_written,
@@ -330,12 +331,13 @@ class Recording(Running, KnownTensors):
         numbers = np.empty(0) if tensor.is_meta else encoded(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
-                return Tensor(self._put_up(entry, cut))
+                return Tensor(self.performer.cut_at(entry, cut))
         parts, last = parts_among(self.left, numbers)
         if last is not None:
-            row = joined(self, parts, numbers.dtype.name)
-            row.value = self.stage.reshape(row.read(), numbers.shape)
-            return Tensor(self._put_up(row, last))
+            with self.stage.at(last.path, last.written):
+                row = joined(self, parts, numbers.dtype.name)
+                row.value = self.stage.reshape(row.read(), numbers.shape)
+            return Tensor(self.performer.cut_at(row, last))
         if tensor.requires_grad and is_leaf(tensor) is None:
             return self.performer.shown(self.entry(tensor._base), tensor)
         if tensor.grad_fn is not None:
@@ -376,7 +378,7 @@ class Recording(Running, KnownTensors):
         """Numbers that a program may have computed from those that left autograd."""
         constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):
-            before = self._put_up(entry, cut)
+            before = self.performer.cut_at(entry, cut)
             if before.shape == numbers.shape and before.dtype == constant.dtype:
                 constant = self.stage.block("StraightThrough", constant, before, name=cut.name)
             else:
@@ -388,12 +390,6 @@ class Recording(Running, KnownTensors):
                 constant,
             )
         return constant
-
-    def _put_up(self, entry: Tensor, cut: Cut) -> Staged:
-        with self.stage.at(cut.path, cut.written):
-            value = entry.read()
-            traced = entry.live or entry.cut is not None
-            return self.performer.stopped(entry, cut.name) if traced else value
 
     def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator, and put up what it does."""
@@ -491,7 +487,8 @@ class Recording(Running, KnownTensors):
             self.region is None or self.region.name != "inference_mode"
         ):
             self.region = self.cut_here("inference_mode")
-        self.performer.no_grad = (self.region or self.cut_here("no_grad")) if off else None
+        known = self.region or self.performer.no_grad
+        self.performer.no_grad = (known or self.cut_here("no_grad")) if off else None
         base = name.partition(".")[0]
         in_place = base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], Tensor)
         before = given[0].root.value if in_place and given[0].root.live and off else None
@@ -679,8 +676,8 @@ class Recording(Running, KnownTensors):
         value, live = written.read(), tensor.live
         if live:
             value = self.stage.block("StraightThrough", value, tensor.read())
-        elif written.live:
-            value = self.performer.stopped(written, "detach")
+        else:
+            value = self.performer.cut_like(written, tensor)
         tensor.write(self.stage, value, live, None if live else written.cut)
 
     def _tell_rounding(self) -> None:

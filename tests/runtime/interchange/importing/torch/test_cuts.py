@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from tests.interchange.torch_comparing import exported  # noqa: E402
-from tests.interchange.torch_cuts import CUTS, Model, X  # noqa: E402
+from tests.interchange.torch_cuts import CUTS, Model, X, without  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +82,60 @@ def test_a_cut_is_a_stop_with_its_name_and_line(name):
     assert block.type_name() == "StopGradient" and block.written == cut.written
     gradients = gw.Session(imported.diagram).backward().gradients
     assert gradients["w"] is None and gradients["v"] is not None
+
+
+def detached(y):
+    return y.detach()
+
+
+def unwrapped(y):
+    return y.data * 1
+
+
+def again(y):
+    y = y.detach()
+    y = 2 * y
+    return y.detach()
+
+
+def inside(y):
+    with torch.no_grad():
+        z = y * 2
+        return z.detach() + 1
+
+
+def as_parameter(y):
+    y = without(y)
+    return torch.nn.Parameter(y)
+
+
+NESTED = {
+    "no_grad after detach": (lambda y: without(detached(y)), 2, {"detach", "no_grad"}),
+    "no_grad after data": (lambda y: without(unwrapped(y)), 2, {"data", "no_grad"}),
+    "detach after no_grad": (lambda y: detached(without(y)), 2, {"detach", "no_grad"}),
+    "detach after detach": (again, 2, {"detach", "detach_2"}),
+    "detach in no_grad": (inside, 2, {"detach", "no_grad"}),
+    "no_grad after no_grad": (lambda y: without(2 * without(y)), 8, {"no_grad", "no_grad_2"}),
+    "no_grad as a parameter": (as_parameter, 2, {"no_grad", "Parameter"}),
+}
+"""Ways with cuts one behind the other, by what they multiply with, and the cuts."""
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_of_cuts_in_a_row_all_are_to_be_taken_out(name):
+    way, factor, cuts = NESTED[name]
+    imported = captured(way)
+    assert {r.block for r in imported.remarks if r.kind == "cut"} == cuts
+    (finding, *others) = gw.diagnose(gw.Session(imported.diagram))
+    assert finding.key == "w" and set(finding.fix.opened) == cuts
+    assert not [other for other in others if other.complaint.name == "idle_stop"]
+    assert np.allclose(finding.fix.gradient, factor * X.numpy() * Model(way).v.detach().numpy())
+
+
+def test_what_is_cut_twice_in_one_line_is_one_stop():
+    imported = captured(lambda y: y.detach().data)
+    (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]
+    assert cut.block == "detach"
 
 
 @pytest.mark.parametrize("name", ["detach", "detach_", "no_grad", "no_grad as a decorator"])

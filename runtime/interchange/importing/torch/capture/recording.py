@@ -269,9 +269,8 @@ class Recording(Running, KnownTensors):
         if aside is None or not aside.name:
             return ""
         text = f"{aside.where} keeps what parameters() of the model lacks. {REGISTERED}"
-        if not any(said == text for _, said, *_ in self.stage.remarks):
-            with self.here():
-                self.stage.remark("note", text)
+        with self.here():
+            self._tell(text)
         return aside.name
 
     def unused(self, results: Iterable[Any]) -> Iterator[Misstep]:
@@ -432,7 +431,7 @@ class Recording(Running, KnownTensors):
             if (order := order_of_run(name, operator, args, kwargs, result)) is not None:
                 more["order"] = order
             with self.stage.at(self.path, place.written):
-                base = name.partition(".")[0]
+                base = "" if self.history.stepping else name.partition(".")[0]
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, call, result, tensors, since, old)
@@ -537,10 +536,18 @@ class Recording(Running, KnownTensors):
         return True
 
     def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
-        """What has been written to as no block does, and all that shares its memory, is unknown."""
+        """What was written to as no block does, and what shares its memory, is unknown; unless it
+        gets gradient, and autograd doesn't see it: its numbers are those of the run.
+        """
         for tensor in tensors:
+            known = self._tensors[id(tensor)][1]
+            before = known.value if known.live and known.of is None else None
             for _, entry in self._sharing(tensor):
                 entry.spoil(error)
+            if isinstance(before, Staged) and not torch.is_grad_enabled():
+                now = before if tensor.is_meta else self.stage.constant(encoded(tensor))
+                known.arrive_as_before(self.stage.block("StraightThrough", now, before))
+                self._tell(f"The numbers that {error.operation} writes are those of this run.")
 
     def _without_rules(
         self,
@@ -552,9 +559,7 @@ class Recording(Running, KnownTensors):
         since: int,
         old: Mapping[Any, Old],
     ) -> list[Tensor]:
-        """A Recorded block; nothing where what it is given can't be expressed either, or inside of
-        a custom function, which is one as a whole.
-        """
+        """A Recorded block; nothing where what it is given can't be expressed, or in a function."""
         in_place = any(tensor is results[0] for tensor in tensors)
         if self.inside_function:
             return []
@@ -618,7 +623,7 @@ class Recording(Running, KnownTensors):
             if tensor.is_floating_point():
                 self.coarsest = max(self.coarsest, torch.finfo(tensor.dtype).eps)
             if tensor.dtype == torch.bfloat16:
-                self._tell_rounding()
+                self._tell("bfloat16 is computed as float32, which rounds less.")
             if value.dtype != dtype:
                 entry.value = self.stage.cast(value, dtype)
             if not self.inside_function:
@@ -680,8 +685,7 @@ class Recording(Running, KnownTensors):
             value = self.performer.cut_like(written, tensor)
         tensor.write(self.stage, value, live, None if live else written.cut)
 
-    def _tell_rounding(self) -> None:
-        text = "bfloat16 is computed as float32, which rounds less."
+    def _tell(self, text: str) -> None:
         if not any(said == text for _, said, *_ in self.stage.remarks):
             self.stage.remark("note", text)
 

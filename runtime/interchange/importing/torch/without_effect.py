@@ -16,13 +16,18 @@ DROPPED = (
 
 
 def without_effect(path: str, module: Any) -> Iterator[str]:
-    """What was set on a module and its own parameters, and methods that are never called."""
+    """What was set on a module and its own parameters, never called, or is not captured."""
     own = vars(module)
     for name in [_SWITCH] * (_SWITCH in own) + _misspelt(own):
         yield _told(f"{path}.{name}" if path else name, own[name])
     for key, parameter in module._parameters.items():
         for name in _misspelt(vars(parameter)) if parameter is not None else ():
             yield _told(f"{path}.{key}.{name}" if path else f"{key}.{name}", vars(parameter)[name])
+    if module._backward_hooks and module._is_full_backward_hook is False:
+        yield (
+            f"{path or 'The model'} has a hook of register_backward_hook, which is deprecated: the "
+            "diagram lacks what it changes. Use register_full_backward_hook."
+        )
     kind = type(module)
     if callable(getattr(kind, "backward", None)) and not hasattr(kind, "training_step"):
         yield (

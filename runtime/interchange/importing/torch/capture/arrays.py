@@ -121,3 +121,15 @@ def _size(*parts: Any) -> float:
     norms = [torch.linalg.vector_norm(part, dim=-1).double() for part in parts if part.numel()]
     squares = sum(float(norm.square().sum()) for norm in norms)
     return math.sqrt(squares / sum(part.numel() for part in parts))
+
+
+def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
+    """Gradients without a factor of the loss."""
+    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)
+
+
+def numbers_or_zeros(tensor: Any) -> NDArray[Any]:
+    """The numbers of a tensor; zeros in place of what it has none of."""
+    if tensor.is_meta:
+        return np.zeros(tuple(tensor.shape), dtype_name(tensor.dtype))
+    return encoded(tensor)

@@ -26,6 +26,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import Calls
 from gradwire.runtime.interchange.importing.torch.capture.arrays import (
+    divided,
     dtype_name,
     encoded,
     in_short,
@@ -68,7 +69,7 @@ from gradwire.runtime.interchange.importing.torch.recorded.edges import (
     is_among,
     old_written,
 )
-from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions, divided
+from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions
 from gradwire.runtime.interchange.importing.torch.running import Running
 from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
@@ -431,7 +432,7 @@ class Recording(Running, KnownTensors):
             if (order := order_of_run(name, operator, args, kwargs, result)) is not None:
                 more["order"] = order
             with self.stage.at(self.path, place.written):
-                base = "" if self.history.stepping else name.partition(".")[0]
+                base = "" if self.history.stepping or "out" in kwargs else name.partition(".")[0]
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
                 error = self._perform(name, given, more, call, result, tensors, since, old)

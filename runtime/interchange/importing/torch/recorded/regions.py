@@ -31,7 +31,12 @@ from gradwire.blocks.library.recorded import Recorded
 from gradwire.blocks.values import Tensor as Numbers
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, encoded, shown
+from gradwire.runtime.interchange.importing.torch.capture.arrays import (
+    divided,
+    encoded,
+    numbers_or_zeros,
+    shown,
+)
 from gradwire.runtime.interchange.importing.torch.inspection import CAVEATS
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 from gradwire.runtime.interchange.importing.torch.recorded.asking import UNSEEN, Question
@@ -229,7 +234,7 @@ class Regions:
         whole = [*first, *inputs.values()]
         if not inputs:
             return [Tensor(stage.constant(encoded(tensor))) for tensor in outputs]
-        values = [] if forward else [_numbers(tensor) for tensor in outputs]
+        values = [] if forward else [numbers_or_zeros(tensor) for tensor in outputs]
         is_off = not (torch.is_grad_enabled() or any(routes))
         unasked = [
             place
@@ -392,7 +397,7 @@ class Regions:
         """
         self._scale = scale
         self._loss = sum(1 for _ in self._recording.losses)
-        handles = []
+        handles, sharers = [], dict[Edge, list[Region]]()
         for region in self.all:
             if region.leaf is not None:
                 handles += self._after_accumulation(region)
@@ -402,7 +407,9 @@ class Regions:
                 (node,) = nodes.values()
                 handles.append(node.register_prehook(partial(self._divide, region, node)))
             for slot in region.slots:
-                handles.append(slot.node.register_hook(partial(self._sent, region, slot)))
+                sharing = sharers.setdefault((id(slot.node), slot.number), [])
+                sharing.append(region)
+                handles.append(slot.node.register_hook(partial(self._sent, sharing, region, slot)))
             for place, head in enumerate(region.heads):
                 if head is not None:
                     come = partial(self._come, region, place, head[1])
@@ -468,8 +475,12 @@ class Regions:
             if region.leaf is not None and (loss, 0) in region.products
         }
 
-    def _sent(self, region: Region, slot: Slot, inputs: Any, outputs: Any) -> None:
-        self._sends(region, slot.input, inputs[slot.number])
+    def _sent(self, sharing: list[Region], region: Region, slot: Slot, sent: Any, _: Any) -> None:
+        gradient = sent[slot.number]
+        asked = (one for one in sharing if any(loss == self._loss for loss, _ in one.arrived))
+        if gradient is not None and next(asked, region) is not region:
+            gradient = torch.zeros_like(gradient)  # it counts as the first one's
+        self._sends(region, slot.input, gradient)
 
     def _come(self, region: Region, output: int, number: int, gradients: Any) -> None:
         self._arrives(region, output, gradients[number])
@@ -622,12 +633,6 @@ def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def _numbers(tensor: Any) -> NDArray[Any]:
-    """The numbers of a tensor; zeros in place of what it has none of."""
-    if tensor.is_meta:
-        return np.zeros(tuple(tensor.shape), dtype_name(tensor.dtype))
-    return encoded(tensor)
-
 
 def _are_equal(tensor: Any, other: Any) -> bool:
     if tensor.is_meta or other.is_meta:
@@ -638,8 +643,3 @@ def _are_equal(tensor: Any, other: Any) -> bool:
 def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[Any]:
     dtype, shape = kind
     return np.broadcast_to(array, shape).astype(dtype)
-
-
-def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
-    """Gradients without a factor of the loss."""
-    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)

@@ -66,6 +66,19 @@ def var(
     unbiased: bool | None = None,
 ) -> Staged:
     """The mean square distance from the mean, over ``n - correction``."""
+    over, count, left = _divided(stage, x, dim, correction, unbiased)
+    biased = stage.block("Variance", x, axis=over, keepdims=keepdim)
+    return biased if left == count else biased * (count / left)
+
+
+def _divided(
+    stage: Stage,
+    x: Staged,
+    dim: Dim | bool,
+    correction: float | bool | None,
+    unbiased: bool | None,
+) -> tuple[tuple[int, ...], int, float]:
+    """The axes of a variance, how many elements they have, and by what it is divided."""
     if isinstance(dim, bool):  # var(x, unbiased)
         dim, correction = None, dim
     if unbiased is not None:
@@ -73,16 +86,28 @@ def var(
     less = 1.0 if correction is None else float(correction)
     over = axes(dim, x.ndim)
     count = math.prod(x.shape[axis] for axis in over)
-    biased = stage.block("Variance", x, axis=over, keepdims=keepdim)
     if count == less == 1:
         stage.remark("note", TOO_FEW)
-    return biased if not less else biased * (count / (count - less) if count > less else math.nan)
+    return over, count, count - less if count > less else math.nan
 
 
 @operator("std.correction", "std.dim", "std")
-def std(stage: Stage, x: Staged, *args: Any, **kwargs: Any) -> Staged:
-    """The square root of the variance."""
-    return stage.block("Sqrt", var(stage, x, *args, **kwargs))
+def std(
+    stage: Stage,
+    x: Staged,
+    dim: Dim | bool = None,
+    correction: float | bool | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> Staged:
+    """The square root of the variance, as a distance from the mean: its gradient at 0 is 0."""
+    over, _, left = _divided(stage, x, dim, correction, unbiased)
+    if math.isnan(left):  # of too few elements: NaN, with its gradient
+        return stage.block("Sqrt", stage.block("Variance", x, axis=over, keepdims=keepdim) * left)
+    if not x.ndim:
+        over, x = (0,), stage.reshape(x, (1,))
+    centred = x - stage.block("Mean", x, axis=over, keepdims=True)
+    return stage.block("Norm", centred, axis=over, keepdims=keepdim) * (1 / math.sqrt(left))
 
 
 @operator("var_mean")
@@ -95,8 +120,8 @@ def var_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[St
 @operator("std_mean")
 def std_mean(stage: Stage, x: Staged, dim: Dim = None, **kwargs: Any) -> list[Staged]:
     """Standard deviation and mean."""
-    variance, mean = var_mean(stage, x, dim, **kwargs)
-    return [stage.block("Sqrt", variance), mean]
+    mean = stage.block("Mean", x, axis=axes(dim, x.ndim), keepdims=kwargs.get("keepdim", False))
+    return [std(stage, x, dim, **kwargs), mean]
 
 
 @operator("linalg_norm")

@@ -633,7 +633,6 @@ def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
     return found if isinstance(found, tuple) else (found,)
 
 
-
 def _are_equal(tensor: Any, other: Any) -> bool:
     if tensor.is_meta or other.is_meta:
         return False

@@ -63,3 +63,37 @@ def test_a_cross_entropy_of_ignored_labels_alone_is_nan_with_a_gradient_of_0(opt
     assert [np.any(gradient) for gradient in run.gradients.values()] == [False, False]
     said = [finding.sentence for finding in gw.diagnose(gw.Session(imported.diagram))]
     assert "is NaN: 0 ÷ 0" in said[0]
+
+
+SPREADS = {
+    "std": torch.std,
+    "biased std": lambda x: x.std(correction=0),
+    "std along an axis": lambda x: x.std(1),
+    "std of columns, kept": lambda x: x.std(0, keepdim=True),
+    "std and mean": lambda x: sum(torch.std_mean(x, 1)),
+    "var": torch.var,
+    "biased var": lambda x: x.var(1, unbiased=False),
+    "root of a var": lambda x: x.var(1).sqrt(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("shape", [(3, 4), (3, 1), (1, 4), (1, 1)], ids=str)
+@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS)
+def test_a_spread_of_equal_elements_or_of_one_has_pytorchs_gradient(spread, shape):
+    x = nn.Parameter(torch.ones(shape))
+    (slope,) = torch.autograd.grad(spread(x).sum(), x)
+    imported = gw.capture(lambda: spread(x).sum())
+    assert any("Agrees with PyTorch" in str(remark) for remark in imported.remarks)
+    (gradient,) = gw.Session(imported.diagram).backward().gradients.values()
+    np.testing.assert_allclose(gradient, slope.numpy(), 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("correction", [0, 1])
+def test_a_std_of_a_single_number_has_pytorchs_gradient(correction):
+    x = nn.Parameter(torch.tensor(2.0))
+    (slope,) = torch.autograd.grad(x.std(correction=correction), x)
+    imported = gw.capture(lambda: x.std(correction=correction))
+    (gradient,) = gw.Session(imported.diagram).backward().gradients.values()
+    np.testing.assert_array_equal(gradient, slope.numpy())

@@ -165,4 +165,4 @@ def test_watching_goes_on_where_a_view_can_not_be_differentiated():
     with gw.watch(net, optimizer) as watch:
         (net.w * computed(view)).sum().backward()
         optimizer.step()
-    assert "1 steps" in str(watch.report())
+    assert "1 step: " in str(watch.report())

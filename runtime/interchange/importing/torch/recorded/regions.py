@@ -477,9 +477,9 @@ class Regions:
 
     def _sent(self, sharing: list[Region], region: Region, slot: Slot, sent: Any, _: Any) -> None:
         gradient = sent[slot.number]
-        asked = (one for one in sharing if any(loss == self._loss for loss, _ in one.arrived))
-        if gradient is not None and next(asked, region) is not region:
-            gradient = torch.zeros_like(gradient)  # it counts as the first one's
+        asked = [one for one in sharing if any(loss == self._loss for loss, _ in one.arrived)]
+        if gradient is not None and asked and asked[-1] is not region:
+            gradient = torch.zeros_like(gradient)  # it counts as that of what was made last
         self._sends(region, slot.input, gradient)
 
     def _come(self, region: Region, output: int, number: int, gradients: Any) -> None:

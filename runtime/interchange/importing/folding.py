@@ -75,21 +75,32 @@ class _Page:
         self.items = list(
             dict.fromkeys(x for x in self._of.values() if not _is_source(x) and not _is_port(x))
         )
-        self.before: dict[Item, set[Item]] = defaultdict(set)
-        self.after: dict[Item, set[Item]] = defaultdict(set)
+        self._order: tuple[dict[Item, set[Item]], dict[Item, set[Item]]] | None = None
         readers: dict[StagedBlock, set[Item]] = defaultdict(set)
+        sources = [x for x in self._of.values() if isinstance(x, StagedBlock) and _is_source(x)]
+        known = set(sources)
         for block, item in self._of.items():
             for x in block.inputs.values():
-                source = self._of.get(x.source) if x.source is not None else None
-                if isinstance(source, StagedBlock) and _is_source(source):
-                    readers[source].add(item)
-                elif source is not None and source is not item:
-                    self.before[item].add(source)
-                    self.after[source].add(item)
+                if x.source in known:
+                    readers[x.source].add(item)
         self._readers = readers
-        sources = [x for x in self._of.values() if isinstance(x, StagedBlock) and _is_source(x)]
         own = (x for x in sources if len(readers[x]) != 1 or _kind(x) == "Input")
         self.size = len(self.items) + sum(1 for _ in own)
+
+    @property
+    def _neighbours(self) -> tuple[dict[Item, set[Item]], dict[Item, set[Item]]]:
+        """What each item reads, and what reads it."""
+        if self._order is None:
+            before: dict[Item, set[Item]] = defaultdict(set)
+            after: dict[Item, set[Item]] = defaultdict(set)
+            for block, item in self._of.items():
+                for x in block.inputs.values():
+                    source = self._of.get(x.source) if x.source is not None else None
+                    if source is not None and source is not item and not _is_source(source):
+                        before[item].add(source)
+                        after[source].add(item)
+            self._order = before, after
+        return self._order
 
     def inside(self) -> list[tuple[Scope, list[StagedBlock]]]:
         """The modules on it, with the blocks inside them."""
@@ -103,7 +114,8 @@ class _Page:
 
     def between(self, members: set[Item]) -> set[Item]:
         """What depends on some of these and is needed by others."""
-        return (_reached(members, self.before) & _reached(members, self.after)) - members
+        before, after = self._neighbours
+        return (_reached(members, before) & _reached(members, after)) - members
 
     def move(self, groups: Iterable[tuple[Iterable[Item], str]]) -> None:
         """Put items, and the variables that only they read, on pages of their own by name."""
@@ -118,7 +130,8 @@ class _Page:
             home = homes.pop() if len(homes) == 1 else None
             if home is not None and source.scope is self.scope and _kind(source) != "Input":
                 source.scope = home
-        self._find()
+        if pages:
+            self._find()
 
     def move_to_parameters(self) -> None:
         """Put what alone reads a parameter in its module, where that holds nothing else."""
@@ -131,10 +144,11 @@ class _Page:
         held = {
             scope for block in self._blocks if not _is_source(block) for scope in block.scope.line
         }
-        for item, module in modules.items():
-            if module not in held:
-                _move(item, module)
-        self._find()
+        moved = [(item, module) for item, module in modules.items() if module not in held]
+        for item, module in moved:
+            _move(item, module)
+        if moved:
+            self._find()
         self._move_between()
 
     def _move_between(self) -> None:
@@ -234,9 +248,9 @@ def _fold_operations(page: _Page) -> None:
 
 def _fold_names(page: _Page) -> None:
     """Make pages of what has names that begin alike, where nothing else is between them."""
-    named = {item: _PARTS.split(item.name) for item in page.items if item.name}
     if len(page.items) > _LARGEST:
         return
+    named = {item: _PARTS.split(item.name) for item in page.items if item.name}
     groups: dict[tuple[str, ...], list[Item]] = defaultdict(list)
     for item, parts in named.items():
         for end in range(1, len(parts)):

@@ -85,6 +85,8 @@ class WholeStep:
         """The lines, of all functions that ran, in which something was computed before a step."""
         self._behind: set[Any] | None = None
         """Those of them that came after the last ``backward``; None before the first."""
+        self._passed: set[Any] = set()
+        """Those in which ``backward`` was called."""
         self._stepped: list[Any] = []
         """The optimisers that have taken a step."""
         self._seen: set[str] = set()
@@ -113,11 +115,14 @@ class WholeStep:
                 self._behind = set()
             elif self._behind is not None:
                 self._behind.add(lines)
-        elif lines in self._lines and all(
-            any(optimizer is each for each in self._stepped) for optimizer in self._optimizers
-        ):
-            self.is_whole = True
-            self._freeze()
+        elif all(any(x is each for each in self._stepped) for x in self._optimizers):
+            # What is in one line with the step can't begin the next one, but backward ends it.
+            self.is_whole = lines in self._lines
+            if self.is_whole or (is_backward and lines in self._passed):
+                self._freeze()
+                return
+        if is_backward:
+            self._passed.add(lines)
 
     def _writes(self, tensors: Sequence[Any]) -> None:
         """The program writes to tensors: after ``backward``, to a parameter, it is a step."""

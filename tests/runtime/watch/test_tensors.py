@@ -203,3 +203,33 @@ def test_pytorch_is_as_before_afterwards():
         w.sum().backward()
     assert (torch.autograd.backward, torch.Tensor.backward) == before
     assert not listening.watching()
+
+
+def test_a_step_in_one_line_is_one_step():
+    x, y = data()
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with gw.watch(model, optimizer, quiet=True) as watched:
+        for step in range(4):
+            (model(x) - y).pow(2).mean().backward() or optimizer.step() or optimizer.zero_grad()
+            assert (watched.diagnosis is None) == (step < 2)
+
+
+@pytest.mark.parametrize("kind", ["Rprop", "ASGD", "LBFGS"])
+def test_an_optimizer_that_no_recipe_has_is_watched_as_others_are(kind):
+    (x, y), (w, b) = data(), leaves()
+    optimizer = getattr(torch.optim, kind)([w, b])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((x @ w).detach() + b - y).pow(2).mean()  # BUG
+        loss.backward()
+        return loss
+
+    with gw.watch([w, b], optimizer, quiet=True) as watched:
+        for _ in range(6):
+            closure()
+            optimizer.step(closure)
+    assert watched.failure is None
+    assert any(f"the optimiser {kind} can't be" in text for text in watched.diagnosis.remarks)
+    assert [found.parameters for found in watched.found] == [("w",)]

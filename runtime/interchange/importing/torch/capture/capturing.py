@@ -222,8 +222,7 @@ class Capture:
         imported = self._with_its_numbers(self._concluded(outputs))
         imported = imported if self._keeps.source else without_source(imported)
         if optimizer is not None:
-            training = recipe(optimizer, self._parameters, imported.parameters)
-            imported = replace(imported, diagram=replace(imported.diagram, training=training))
+            imported = self._with_recipe(imported, optimizer)
             if text := of_others(optimizer, self._parameters):
                 remark = Remark("note", text)
                 imported = replace(imported, remarks=(*imported.remarks, remark))
@@ -355,6 +354,20 @@ class Capture:
     def _program(self, losses: Sequence[Theirs]) -> Program:
         recording = self._recording
         return Program(losses, self._draws(), recording.coarsest, self._values)
+
+    def _with_recipe(self, imported: Imported, optimizer: Any) -> Imported:
+        """With the recipe of an optimiser; with a remark on why none can express it where it is
+        the program's, and was not asked for.
+        """
+        try:
+            training = recipe(optimizer, self._parameters, imported.parameters)
+        except UnsupportedError as error:
+            if not self._recording.live:
+                raise
+            text = f"The diagram has no recipe: {error.operation} can't be imported: {error.why}."
+            remark = Remark("note", text)
+            return replace(imported, remarks=(*imported.remarks, remark))
+        return replace(imported, diagram=replace(imported.diagram, training=training))
 
     def _with_its_numbers(self, imported: Imported) -> Imported:
         """The import with the random numbers of this run, if Recorded blocks hold for no other."""

@@ -72,6 +72,8 @@ def _patterns(owned: Sequence[str], trained: Set[str]) -> tuple[str, ...]:
         if not any(matches(pattern, name) for pattern in found):
             tried = (p for p in _wider(name) if not any(matches(p, other) for other in others))
             found[next(tried, name)] = None
+    if len(found) > MAX_ENTRIES and not others:
+        return ("*",)
     if len(found) > MAX_ENTRIES:
         text = f"it has {len(owned)} parameters, and they are no whole modules"
         raise UnsupportedError("an optimiser's parameters", text)

@@ -148,6 +148,13 @@ def test_many_variables_are_named_by_patterns_that_name_no_others():
     assert len(group.variables) == 41 and group.weight_decay == 0.0
 
 
+def test_all_of_many_variables_are_one_pattern():
+    model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(105)))
+    optimizer = optim.SGD(model.parameters())
+    imported = gw.capture(model, torch.randn(3, 2), optimizer=optimizer)
+    assert imported.diagram.training.optimisers[0].variables == ("*",)
+
+
 def test_many_variables_without_such_patterns_are_refused():
     def every_third(model):
         return optim.SGD([p for i, p in enumerate(model.parameters()) if i % 3 == 0])

@@ -23,7 +23,7 @@ def norms(gradients: Sequence[Any]) -> Any:
     """The Euclidean norm of each gradient, in one float32 tensor; nothing is synchronised."""
     if not gradients:
         return torch.zeros(0)
-    return torch.stack([n.float() for n in torch._foreach_norm([_dense(g) for g in gradients])])
+    return torch.stack(torch._foreach_norm([_dense(g) for g in gradients])).float()
 
 
 def _dense(gradient: Any) -> Any:

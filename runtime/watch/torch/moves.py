@@ -40,7 +40,7 @@ class Moves:
 
     def found(
         self,
-        owned: Collection[str],
+        owned: Callable[[], Collection[str]],
         sizes: Mapping[str, float | None],
         lasting: Callable[[Sequence[str], Trouble], list[str]],
         step: int,
@@ -51,13 +51,13 @@ class Moves:
         ratios = self._updates.ratios()
         if not ratios:
             return
-        self.ratios = ratios
+        self.ratios, own = ratios, frozenset(owned())
         fine = (n for n, ratio in ratios.items() if ratio and self._trained[n].element_size() >= 4)
         self._moved.update(fine)
         still = [
             n
             for n, ratio in ratios.items()
-            if ratio == 0 and n in owned and sizes.get(n) and n not in self._moved
+            if ratio == 0 and n in own and sizes.get(n) and n not in self._moved
         ]
         if names := lasting(still, Trouble.NOT_UPDATED):
             text = (

@@ -434,7 +434,7 @@ class Watch:
         self._is_stepping = False
         if not self._is_checked:  # a closure has computed the gradients
             self._look()
-        for found in self._moves.found(self._owned(), self.sizes, self._lasting, self.steps):
+        for found in self._moves.found(self._owned, self.sizes, self._lasting, self.steps):
             self._findings.tell(found)
         self.steps += 1
         self._forwards.clear()

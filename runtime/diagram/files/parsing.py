@@ -107,7 +107,7 @@ def parse(text: str, source: str | None = None) -> Any:
     """
     surveyed = check_limits(text, source)
     if not surveyed.may_overflow:
-        with suppress(ValueError):
+        with suppress(ValueError, TypeError):  # TypeError: a text that UTF-8 can't express
             found = from_json(text, allow_inf_nan=False, cache_strings="none")
             if _members_of(found, surveyed.objects) == surveyed.members:  # no key appears twice
                 return found

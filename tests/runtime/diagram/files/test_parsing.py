@@ -113,6 +113,9 @@ def test_what_is_well_formed_is_read_once(text, monkeypatch):
 
 def test_half_a_pair_of_surrogates_is_a_text():
     assert parse('{"a": "\\ud800"}') == {"a": "\ud800"}
+    assert parse('{"a": "\ud800"}') == {"a": "\ud800"}
+    with pytest.raises(FileError):
+        parse("\ud800")
 
 
 def test_a_path_that_leads_nowhere_ends_at_its_last_part_that_is_there():

@@ -17,7 +17,12 @@ from gradwire.runtime.flow.numbers.rules import Thresholds
 
 def output_option(help: str) -> Any:
     """``-o OUT``, the file to write."""
-    return typer.Option("--output", "-o", parser=Path, metavar="OUT", help=help, show_default=False)
+    return path_option("--output", "-o", metavar="OUT", help=help)
+
+
+def path_option(*names: str, metavar: str, help: str) -> Any:
+    """An option that takes a path."""
+    return typer.Option(*names, parser=Path, metavar=metavar, help=help, show_default=False)
 
 
 DiagramFile: TypeAlias = Annotated[

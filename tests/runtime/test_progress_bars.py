@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 import sys
 import threading
@@ -44,6 +43,7 @@ def environment(**more):
 
 def on_terminal(code=COUNTING, **more):
     """Standard output, and what a terminal shows of standard error."""
+    pty = pytest.importorskip("pty", reason="Windows has no pseudo-terminals", exc_type=ImportError)
     reading, writing = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -68,7 +68,6 @@ def tracked(items, what):
         yield from shown.over(items)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 def test_a_terminal_has_a_bar_on_standard_error():
     out, shown = on_terminal()
     assert out == "item 1\nitem 2\nitem 3\nTrue\n"
@@ -76,7 +75,6 @@ def test_a_terminal_has_a_bar_on_standard_error():
     assert shown.endswith("\x1b[2K")  # and it is gone
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 @pytest.mark.parametrize("off", [{"GRADWIRE_BARS": "0"}, {"TERM": "dumb"}], ids=str)
 def test_a_terminal_can_have_none(off):
     assert on_terminal(**off) == ("item 1\nitem 2\nitem 3\nFalse\n", "")

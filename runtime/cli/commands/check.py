@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, path_option
 from gradwire.runtime.cli.contracts import (
     contracts_for,
     contracts_in_paths,
@@ -95,12 +95,10 @@ def check(
     ] = False,
     baseline_file: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--baseline",
-            parser=Path,
             metavar="FILE",
             help="What is wrong and listed there is known: it counts no more.",
-            show_default=False,
         ),
     ] = None,
     update: Annotated[
@@ -109,12 +107,10 @@ def check(
     ] = False,
     sarif_file: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--sarif",
-            parser=Path,
             metavar="FILE",
             help="Write SARIF, which shows at the lines of a pull request.",
-            show_default=False,
         ),
     ] = None,
     junit_file: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, path_option
 from gradwire.runtime.cli.output import (
     CLEAN,
     USAGE,
@@ -44,13 +44,7 @@ def grade(
     ],
     csv_file: Annotated[
         Path | None,
-        typer.Option(
-            "--csv",
-            parser=Path,
-            metavar="FILE",
-            help="Write a table, a row a learner.",
-            show_default=False,
-        ),
+        path_option("--csv", metavar="FILE", help="Write a table, a row a learner."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.arguments import DiagramFile, path_option
 from gradwire.runtime.cli.assignments import parse_assignment
 from gradwire.runtime.cli.output import CLEAN, UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
@@ -50,13 +50,7 @@ def lesson(
     file: DiagramFile,
     answers: Annotated[
         Path | None,
-        typer.Option(
-            "--answers",
-            parser=Path,
-            metavar="FILE",
-            help="Write the answers to this file.",
-            show_default=False,
-        ),
+        path_option("--answers", metavar="FILE", help="Write the answers to this file."),
     ] = None,
     learner: Annotated[
         str,

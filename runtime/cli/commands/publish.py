@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gradwire.blocks.errors import Location
-from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.arguments import DiagramFile, path_option
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
@@ -48,12 +48,10 @@ def publish(
     ] = 0,
     names: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--names",
-            parser=Path,
             metavar="LIST",
             help="Learners, one name a line: each gets a seed, the first 1.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import Json
+from gradwire.runtime.cli.arguments import Json, path_option
 from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json, say
 from gradwire.runtime.diagram.files.storage import system_errors
 from gradwire.runtime.programs.scripts import watched_script
@@ -34,13 +34,7 @@ def watch(
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(
-            "--html",
-            parser=Path,
-            metavar="OUT",
-            help="Write a report of each model to this page.",
-            show_default=False,
-        ),
+        path_option("--html", metavar="OUT", help="Write a report of each model to this page."),
     ] = None,
     source: Annotated[
         bool, typer.Option("--source", help="Quote the program's lines in reports.")

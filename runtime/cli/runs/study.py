@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gradwire.runtime.cli.arguments import Device, EngineName, Json, Threads
+from gradwire.runtime.cli.arguments import Device, EngineName, Json, Threads, path_option
 from gradwire.runtime.cli.engines import opened_engine
 from gradwire.runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
@@ -80,22 +80,18 @@ def study(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--out",
-            parser=Path,
             metavar="DIR",
             help="The folder to write to: a line for each training as it ends, and the results.",
-            show_default=False,
         ),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--resume",
-            parser=Path,
             metavar="DIR",
             help="Go on with the study in this folder, by the settings that it has.",
-            show_default=False,
         ),
     ] = None,
     workers: Annotated[

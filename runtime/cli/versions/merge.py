@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gradwire.blocks.nearest import did_you_mean
-from gradwire.runtime.cli.arguments import Json, output_option
+from gradwire.runtime.cli.arguments import Json, output_option, path_option
 from gradwire.runtime.cli.commands.picture import drawing
 from gradwire.runtime.cli.output import CLEAN, PROBLEMS, UsageError, print_json, say
 from gradwire.runtime.diagram import Diagram, save
@@ -50,12 +50,10 @@ def merge(
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--html",
-            parser=Path,
             metavar="FILE",
             help="Write a page with both sides of all conflicts side by side.",
-            show_default=False,
         ),
     ] = None,
     keep_ours: Annotated[list[str] | None, _side("ours")] = None,

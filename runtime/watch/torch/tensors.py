@@ -19,7 +19,7 @@ _FEW = 5
 """Calls of ``backward`` whose leaves are looked for: each takes a walk through autograd's graph."""
 
 
-class Tensors(torch.nn.Module):  # type: ignore[misc] # torch has no types here
+class Tensors(torch.nn.Module):  # type: ignore[misc]  # mypy doesn't read torch
     """Trained tensors by name, in place of a module that has them; it is never called."""
 
     def __init__(self, named: Mapping[str, Any]) -> None:

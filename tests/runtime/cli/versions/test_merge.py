@@ -135,6 +135,8 @@ def repository(seed, tmp_path, monkeypatch):
     """``git``, the file of the seed in a repository that merges diagrams, and ``commit(branch,
     document)``.
     """
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")  # .ci/run itself needs it: on other machines only
     folder = tmp_path / "repository"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -159,8 +161,6 @@ def repository(seed, tmp_path, monkeypatch):
     return git, file, commit
 
 
-# .ci/run itself needs git, so it is skipped on other machines only.
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_git_merges_with_it(seed, repository):
     git, file, commit = repository
     document = json.loads(seed.read_text("utf-8"))
@@ -175,7 +175,6 @@ def test_git_merges_with_it(seed, repository):
     assert merged["title"] == "On main" and merged["pages"]["main"]["blocks"]["mul"]["a"] == 5
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_conflicts_are_left_to_the_merge_tool_of_git(seed, repository):
     git, file, commit = repository
     document = json.loads(seed.read_text("utf-8"))

@@ -235,7 +235,7 @@ class Question:
                 raise ValueError(f"{run.known}{run.why_not}")
             try:
                 yield
-            except Exception as error:  # a function of the user's may raise anything
+            except Exception as error:  # a function of the user's may raise anything, and is named
                 text = f"{run.named} fails for these inputs: {_in_short(error)}"
                 raise ValueError(text) from error
 
@@ -253,7 +253,7 @@ class Question:
                 self.why_not = HIDDEN
             elif difference:
                 self.why_not = OTHERWISE.format(difference)
-        except Exception as error:  # a function of the user's may raise anything
+        except Exception as error:  # a function of the user's may raise anything: not live, then
             self.why_not = FAILS.format(_in_short(error))
         finally:
             torch.random.set_rng_state(drawn)
@@ -305,7 +305,7 @@ class Question:
         return self._asked
 
 
-class _Reads(TorchDispatchMode):  # type: ignore[misc]  # torch has no annotation of it
+class _Reads(TorchDispatchMode):  # type: ignore[misc]  # mypy doesn't read torch
     """Notes whether operators read a tensor that gradient may come to and nobody has given them."""
 
     def __init__(self, given: Sequence[Any]) -> None:

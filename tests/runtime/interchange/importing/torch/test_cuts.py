@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from tests.interchange.torch_comparing import exported  # noqa: E402
-from tests.interchange.torch_cuts import CUTS, Model, X, without  # noqa: E402
+from tests.interchange.torch_cuts import CUTS, Model, X, without  # noqa: E402 - it imports torch
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QColor, QMoveEvent, QPainter, QPaintEvent, QRegion, QResizeEvent
+from PySide6.QtCore import QSize
+from PySide6.QtGui import (
+    QColor,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QRegion,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QApplication, QDialog, QFocusFrame, QScrollArea, QWidget
 
 from gradwire.app.services import theme
@@ -16,6 +25,8 @@ if TYPE_CHECKING:
 
 WIDTH = 2
 """Width of the ring, px at the normal text size."""
+_FRAME = 48
+"""Height of a window's title and borders, px."""
 _MOST = 100
 """Number of widgets out of sight to skip."""
 
@@ -94,11 +105,17 @@ class FocusRing(QFocusFrame):
 
 
 class Dialog(QDialog):
-    """A dialog that shows where Tab leads."""
+    """A dialog that shows where Tab leads, and that fits the screen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.focus_ring = FocusRing(self)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Leave room on the screen for the frame that the window manager adds."""
+        most = self.screen().availableSize() - QSize(0, _FRAME)
+        self.resize(self.size().boundedTo(most))
+        super().showEvent(event)
 
     def focusNextPrevChild(self, following: bool) -> bool:
         """Move the focus as Tab and Shift+Tab do, and show where it is."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
 from gradwire.app.panels.dialogs.merging import Merging
+from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.services.theme import DARK
 from gradwire.blocks.registry import registry
 from gradwire.runtime.cli.entry import main
@@ -179,3 +180,12 @@ def test_the_command_writes_nothing_when_the_dialog_is_closed(qtbot, files, tmp_
 def test_nothing_opens_where_nothing_is_to_choose(qtbot, files):
     base, ours, _ = files
     assert main(["merge", str(base), str(ours), str(base), "--open"]) == 0
+
+
+def test_a_dialog_fits_the_screen(qtbot):
+    dialog = Dialog()
+    qtbot.addWidget(dialog)
+    dialog.resize(dialog.screen().availableSize() * 2)
+    dialog.show()
+    screen = dialog.screen().availableSize()
+    assert dialog.width() <= screen.width() and dialog.height() < screen.height()

@@ -15,7 +15,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose, observe, reassurance
 from gradwire.runtime.interchange.importing.capturing import capture
 from tests.fuzz.runner import Program
-from tests.fuzz.sentences import fix_is_true, is_fluent
+from tests.fuzz.sentences import fix_is_true, is_fluent, known_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,8 @@ WITHIN = 2e-3
 """How far apart gradients may be, relative to the largest."""
 ROUNDING = 1e-5
 """Gradients below this part of the largest may be 0 but for rounding."""
+MOST_ERROR = 4.0
+"""How many times the rounding error of PyTorch ours may be where all of a gradient is rounding."""
 FAILS = (AttributeError, IndexError, RuntimeError, TypeError)
 """What a program raises that does not run."""
 _LINE = re.compile(r"^step\.py:(\d+)")
@@ -79,7 +81,7 @@ def _said(program: Drawn, imported: Imported, theirs: Mapping[str, Array | None]
         if not _agree(theirs[name], ours[path], _largest(theirs))
     ]
     differs = comparison is not None and comparison.disagreements
-    assert not apart or differs, apart[0]
+    assert differs or all(_as_near(program, *one) for one in apart), apart[0]
     observed = observe(session)
     found = diagnose(session)
     for finding in found:
@@ -115,7 +117,7 @@ def _promise_is_kept(
     repaired = program.without_cuts(lines)
     if len(lines) < len(written) or repaired == program or repaired.cuts & lines:
         return
-    after = Session(apply(session.diagram, fix.change).after).backward().gradients
+    after = known_run(Session(apply(session.diagram, fix.change).after), key, None).gradients
     from tests.fuzz import torch_programs
 
     program.gradients()
@@ -129,7 +131,8 @@ def _promise_is_kept(
     name = next((n for n in theirs if n.replace(".", "/") == key.replace("net/", "")), None)
     if name is not None:
         told = theirs[name], after[key]
-        assert _agree(*told, _largest(theirs)), ("promised", fix.sentence, *told)
+        true = _agree(*told, _largest(theirs)) or _as_near(repaired, name, *told)
+        assert true, ("promised", fix.sentence, *told)
 
 
 def _agree(theirs: Array | None, ours: Array | None, largest: float) -> bool:
@@ -140,6 +143,14 @@ def _agree(theirs: Array | None, ours: Array | None, largest: float) -> bool:
         return False
     within = WITHIN * float(np.abs(theirs[finite]).max(initial=0.0)) + ROUNDING * largest
     return bool(np.allclose(ours[finite], theirs[finite], rtol=0.0, atol=within))
+
+
+def _as_near(program: Drawn, name: str, theirs: Array | None, ours: Array | None) -> bool:
+    """Whether ours is about as near to the gradient in float64 as PyTorch's own is."""
+    exact = program.gradients(exact=True)[name.removeprefix("net.")]
+    if theirs is None or ours is None or exact is None:
+        return False
+    return bool(np.abs(ours - exact).max() <= MOST_ERROR * np.abs(theirs - exact).max())
 
 
 def _largest(gradients: Mapping[str, Array | None]) -> float:

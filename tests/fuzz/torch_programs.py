@@ -80,12 +80,14 @@ class Drawn:
         exec(compile(self.source, FILE, "exec"), names)
         return names
 
-    def gradients(self) -> dict[str, Any]:
-        """The gradients of its parameters in PyTorch. Raises what the program raises."""
+    def gradients(self, exact: bool = False) -> dict[str, Any]:
+        """The gradients of its parameters in PyTorch, exact in float64. Raises what it raises."""
         made = self.made()
         SET.clear()
-        net = made["net"]
-        loss = made["step"](net, made["x"])
+        net, x = made["net"], made["x"]
+        if exact:
+            net, x = net.double(), x.double()
+        loss = made["step"](net, x)
         if loss is not None and loss.requires_grad:
             loss.backward()
         return {

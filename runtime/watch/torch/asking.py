@@ -40,7 +40,7 @@ def _of_leaf(leaf: Any) -> str:
         return f"No gradient has come to it, or it was cleared. {_WRAP}"
     if not is_finite(leaf.grad):
         return f"Its gradient is not finite. {_WRAP}"
-    size = float(norms([leaf.grad])) / max(1, leaf.grad.numel()) ** 0.5
+    size = norms([leaf.grad])[0] / max(1, leaf.grad.numel()) ** 0.5
     if not size:
         return f"Its gradient is exactly 0. {_WRAP}"
     return f"Gradient has come to it: rms {size:.3g}."

@@ -41,23 +41,23 @@ class Moves:
     def found(
         self,
         owned: Callable[[], Collection[str]],
-        sizes: Mapping[str, float | None],
+        sizes: Callable[[], Mapping[str, float | None]],
         lasting: Callable[[Sequence[str], Trouble], list[str]],
         step: int,
     ) -> Iterator[Found]:
         """What is wrong with an update that has been made, of parameters to which gradient of
-        certain ``sizes`` came. ``lasting`` gives those that have been so in enough looks.
+        the ``sizes`` came. ``lasting`` gives those that have been so in enough looks.
         """
         ratios = self._updates.ratios()
         if not ratios:
             return
-        self.ratios, own = ratios, frozenset(owned())
+        self.ratios, own, came = ratios, frozenset(owned()), sizes()
         fine = (n for n, ratio in ratios.items() if ratio and self._trained[n].element_size() >= 4)
         self._moved.update(fine)
         still = [
             n
             for n, ratio in ratios.items()
-            if ratio == 0 and n in own and sizes.get(n) and n not in self._moved
+            if ratio == 0 and n in own and came.get(n) and n not in self._moved
         ]
         if names := lasting(still, Trouble.NOT_UPDATED):
             text = (

@@ -96,6 +96,6 @@ class ByHand:
                 sample = Updates({"": leaf})
                 sample.take()
                 self._seen[id(leaf)] = weakref.ref(leaf), sample
-            elif sample.moved():
+            elif sample.is_moved:
                 moved.append(leaf)
         return moved

@@ -43,11 +43,11 @@ class Unstepped:
     def is_moved(self) -> bool:
         """Whether the parameters have moved without a step, as far as is looked at."""
         is_first = 1 <= self._calls <= _FEW
-        return is_first and self._sample is not None and bool(self._sample.moved())
+        return is_first and self._sample is not None and self._sample.is_moved
 
     def found(self, optimizers: Sequence[Any]) -> Found | None:
         """What is wrong, if an optimiser has the parameters and none of them has moved."""
-        if self._calls < _FEW or self._sample is None or self._sample.moved():
+        if self._calls < _FEW or self._sample is None or self._sample.is_moved:
             return None
         known = optimizers or [x for x in gc.get_objects() if _is_optimizer(x)]
         own = set(map(id, self._trained.values()))

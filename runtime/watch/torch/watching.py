@@ -121,8 +121,8 @@ class Watch:
         self._loss: Any = None
         self._calls = Calls()
         self._moves = Moves(self._trained)
-        self.sizes: dict[str, float | None] = {}
-        """The root mean square of each gradient at the last look; None for none."""
+        self._norms: list[float | None] = []
+        """The norm of each gradient at the last look, in the order of the parameters."""
         self._times: dict[tuple[str, Trouble], int] = {}
         self._looks = 0
         self._is_checked = True
@@ -434,7 +434,7 @@ class Watch:
         self._is_stepping = False
         if not self._is_checked:  # a closure has computed the gradients
             self._look()
-        for found in self._moves.found(self._owned, self.sizes, self._lasting, self.steps):
+        for found in self._moves.found(self._owned, lambda: self.sizes, self._lasting, self.steps):
             self._findings.tell(found)
         self.steps += 1
         self._forwards.clear()
@@ -455,26 +455,39 @@ class Watch:
         if self.steps % self._check_every and not is_recorded:
             return
         self._looks += 1
-        gradients = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
-        sizes = norms(list(gradients.values()))
-        values = sizes.tolist()  # the one synchronisation
-        self.sizes = dict.fromkeys(self._trained)
-        for (name, gradient), size in zip(gradients.items(), values, strict=True):
-            self.sizes[name] = size / math.sqrt(max(1, gradient.numel()))
-        self._judge(loss)
+        gradients = [p.grad for p in self._trained.values()]
+        seen = [g for g in gradients if g is not None]
+        values = norms(seen if loss is None else [*seen, loss])  # the one synchronisation
+        remaining = iter(values)
+        self._norms = [None if g is None else next(remaining) for g in gradients]
+        is_finite = math.isfinite(sum(values))
+        if is_finite and len(seen) == len(gradients) and 0 not in self._norms:
+            self._lasting((), Trouble.ZERO)
+        else:
+            self._judge(is_finite)
+        if self._recorded is not None and self._recorded_at == self.steps:
+            has = {n for n, size in self.sizes.items() if size is not None}
+            for found in ownership(self._inner, self.optimizers, self.steps, has):
+                self._findings.tell(found)
+            for found in strangers(self._inner, self.optimizers, self._recorded, self.steps):
+                self._findings.tell(found)
         if self._on_look is not None:
             self._on_look(self)
 
-    def _judge(self, loss: Any) -> None:
-        watched = self._owned()
-        none = [n for n in watched if self.sizes.get(n) is None]
-        bad = [n for n, size in self.sizes.items() if size is not None and not math.isfinite(size)]
-        if bad or (loss is not None and not is_finite(loss)):
+    def _judge(self, is_finite: bool) -> None:
+        """Tell what is wrong with gradients of which some are None, 0 or not ``is_finite``, or the
+        loss is not.
+        """
+        watched, sizes = self._owned(), self.sizes
+        none = [n for n in watched if sizes.get(n) is None]
+        if not is_finite:
             if self._whole is None:  # else it tells more
-                self._tell_not_finite(bad)
+                self._tell_not_finite(
+                    [n for n, size in sizes.items() if not math.isfinite(size or 0)]
+                )
         else:
             # The rest of a parameter in shards is elsewhere.
-            zero = [] if self._is_sharded else [n for n in watched if self.sizes.get(n) == 0]
+            zero = [] if self._is_sharded else [n for n in watched if sizes.get(n) == 0]
             lasting = self._lasting(zero, Trouble.ZERO)
             if lasting:
                 self._tell_zero(lasting)
@@ -482,12 +495,6 @@ class Watch:
             self.record_next()
         elif none and self._whole is None:  # else it tells more
             self._tell_none([n for n in none if not self._told_all([n])])
-        if self._recorded is not None and self._recorded_at == self.steps:
-            has = {n for n, size in self.sizes.items() if size is not None}
-            for found in ownership(self._inner, self.optimizers, self.steps, has):
-                self._findings.tell(found)
-            for found in strangers(self._inner, self.optimizers, self._recorded, self.steps):
-                self._findings.tell(found)
 
     def _owned(self) -> list[str]:
         """The parameters that are to be trained: what a watched optimiser updates, or all."""
@@ -576,18 +583,20 @@ class Watch:
 
     def report(self) -> Report:
         """What is known now of every parameter, and all that was wrong."""
-        rows = []
+        rows, sizes = [], self.sizes
         for name, parameter in self._parameters.items():
-            state, text, places = self._state(name, parameter)
-            rows.append(Row(name, state, self.sizes.get(name), self.ratios.get(name), text, places))
+            size = sizes.get(name)
+            state, text, places = self._state(name, parameter, size)
+            rows.append(Row(name, state, size, self.ratios.get(name), text, places))
         is_well = not self.found and all(row.state in ("carries", "frozen") for row in rows)
         is_seen = self.diagnosis is not None and self.steps >= PATIENCE
         well = self.diagnosis.reassurance if self.diagnosis and is_well and is_seen else ""
         name, found = type(self._inner).__name__, tuple(self.found)
         return Report(name, self.steps, tuple(rows), found, well)
 
-    def _state(self, name: str, parameter: Any) -> tuple[str, str, tuple[str, ...]]:
-        size = self.sizes.get(name)
+    def _state(
+        self, name: str, parameter: Any, size: float | None
+    ) -> tuple[str, str, tuple[str, ...]]:
         if not parameter.requires_grad:
             return "frozen", "requires_grad is False.", ()
         if size is None:
@@ -631,6 +640,15 @@ class Watch:
             )
         row = next(row for row in self.report().rows if row.name == name)
         return str(row)
+
+    @property
+    def sizes(self) -> Mapping[str, float | None]:
+        """The root mean square of each gradient at the last look; None for none."""
+        pairs = zip(self._trained.items(), self._norms, strict=False)  # none before the first
+        return {
+            name: None if norm is None else norm / math.sqrt(max(1, parameter.numel()))
+            for (name, parameter), norm in pairs
+        }
 
     @property
     def ratios(self) -> Mapping[str, float]:

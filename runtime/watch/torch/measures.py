@@ -12,6 +12,7 @@ import torch
 
 _OF_KERAS = "_torch_params."
 """What its models put before the names of their parameters as modules of PyTorch."""
+_HALVES = torch.float16, torch.bfloat16
 _FEW = 1 << 18
 """Elements that cost less to copy than PyTorch costs to call for each tensor."""
 _SAMPLED = 512
@@ -23,32 +24,36 @@ def parameters_of(model: Any) -> dict[str, Any]:
     return {name.rpartition(_OF_KERAS)[2]: p for name, p in model.named_parameters()}
 
 
-@torch.no_grad()
 def norms(tensors: Sequence[Any]) -> list[float]:
     """The Euclidean norm of each tensor, with one synchronisation of a device where none is 0, an
     infinity or NaN; 0 only if all elements are.
     """
-    dense = [_dense(x) for x in tensors]
-    counts = [x.numel() for x in dense]
-    found = _norms_of_few(dense, counts)
-    if found is None:
-        dense = [x.float() if x.dtype in (torch.float16, torch.bfloat16) else x for x in dense]
-        found = _numbers(torch._foreach_norm(dense)) if dense else []
-    # The square of a small or large number may be 0 or an infinity where the number is not.
-    doubtful = [i for i, size in enumerate(found) if counts[i] and not 0 < size < math.inf]
-    if doubtful:
-        largest = _numbers(torch._foreach_norm([dense[i] for i in doubtful], math.inf))
-        for i, most in zip(doubtful, largest, strict=True):
-            found[i] = most * float((dense[i] / most).norm()) if 0 < most < math.inf else most
+    with torch.no_grad():
+        dense = [_dense(x) for x in tensors]
+        counts = [x.numel() for x in dense]
+        found = _norms_of_few(dense, counts)
+        if found is None:
+            dense = [x.float() if x.dtype in _HALVES else x for x in dense]
+            found = _numbers(torch._foreach_norm(dense)) if dense else []
+        # The square of a small or large number may be 0 or an infinity where the number is not.
+        doubtful = [i for i, size in enumerate(found) if counts[i] and not 0 < size < math.inf]
+        if doubtful:
+            largest = _numbers(torch._foreach_norm([dense[i] for i in doubtful], math.inf))
+            for i, most in zip(doubtful, largest, strict=True):
+                found[i] = most * float((dense[i] / most).norm()) if 0 < most < math.inf else most
     return found
 
 
 def _norms_of_few(tensors: Sequence[Any], counts: Sequence[int]) -> list[float] | None:
     """Those of some thousand real elements on the CPU, in half the time of a call for each."""
-    if not (0 < sum(counts) <= _FEW and all(counts) and all(x.is_cpu for x in tensors)):
-        return None
-    flat = torch._utils._flatten_dense_tensors(tensors)
-    if flat.is_complex():
+    if 0 < sum(counts) <= _FEW and all(x.is_cpu for x in tensors):
+        return _norms_of_parts(torch._utils._flatten_dense_tensors(tensors), counts)
+    return None
+
+
+def _norms_of_parts(flat: Any, counts: Sequence[int]) -> list[float] | None:
+    """Those of parts of so many elements of a vector on the CPU, if it is real and none empty."""
+    if flat.is_complex() or not all(counts):
         return None
     numbers, starts = flat.double().numpy(), [0, *accumulate(counts[:-1])]
     with np.errstate(all="ignore"):
@@ -65,6 +70,11 @@ def _dense(tensor: Any) -> Any:
     if hasattr(tensor, "to_local"):  # of a sharded parameter
         tensor = tensor.to_local()
     return tensor if tensor.layout == torch.strided else tensor.coalesce().values()
+
+
+def _sizes(flat: Any, counts: Sequence[int]) -> list[float]:
+    """The norms of parts of a vector."""
+    return (flat.is_cpu and _norms_of_parts(flat, counts)) or norms(flat.split(counts))
 
 
 def is_finite(tensor: Any) -> bool:
@@ -106,7 +116,7 @@ class Updates:
         ratios = {}
         for views, now, before in self._pairs():
             counts = [view.numel() for view in views.values()]
-            moved, sizes = norms((now - before).split(counts)), norms(before.split(counts))
+            moved, sizes = (_sizes(flat, counts) for flat in (now - before, before))
             for name, m, s in zip(views, moved, sizes, strict=True):
                 ratios[name] = m / s if s else math.inf if m else 0.0
         self._before = None

@@ -13,6 +13,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 _MODES = frozenset({"no_grad", "inference_mode"})
+_COPYING = frozenset({"tensor", "as_tensor", "FloatTensor", "Tensor"})
+"""What makes a tensor of numbers alone."""
 _STEEP = frozenset({"log", "log2", "log10", "sqrt"})
 _LEAST = "1e-8"
 """The least input to give functions that are steep at 0."""
@@ -25,7 +27,10 @@ _CONTAINERS: dict[type[cst.BaseExpression], str] = {
 }
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 Replaced: TypeAlias = (
-    cst.BaseExpression | cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement]
+    cst.BaseExpression
+    | cst.BaseStatement
+    | cst.FlattenSentinel[cst.BaseStatement]
+    | cst.RemovalSentinel
 )
 
 
@@ -58,8 +63,8 @@ class _Edit(NamedTuple):
 
 
 def at_line(file: str, source: str, line: int) -> Iterator[Patch]:
-    """Changes of what is at a line: a detach, a region without gradient, a reentrant checkpoint, a
-    logarithm or a root.
+    """Changes of what is at a line: a detach, a copy of numbers alone, a parameter that is frozen,
+    a region without gradient, a reentrant checkpoint, a logarithm or a root.
     """
     yield from _patches(file, source, lambda program: _edits_at(program, line))
 
@@ -70,7 +75,7 @@ def of_functions(file: str, source: str, called: Collection[str]) -> Iterator[Pa
 
 
 def of_attributes(file: str, source: str, names: Collection[str]) -> Iterator[Patch]:
-    """Lists and dicts that become attributes of these names, as containers of modules."""
+    """What becomes attributes of these names, as containers of modules."""
     yield from _patches(file, source, lambda program: _registered(program, names))
 
 
@@ -120,6 +125,10 @@ class _Program:
                 found.append((span.end.line - span.start.line, node))
         return [node for _, node in sorted(found, key=lambda pair: pair[0])]
 
+    def assignment(self, value: cst.BaseExpression) -> cst.Assign | None:
+        """The statement that assigns a value, and nothing more."""
+        return next((each for each in self.all(cst.Assign) if each.value is value), None)
+
     def starts_at(self, node: cst.CSTNode) -> int:
         return self._positions[node].start.line
 
@@ -133,7 +142,7 @@ class _Replacing(cst.CSTTransformer):
     ) -> _Node | cst.RemovalSentinel | cst.FlattenSentinel[_Node]:
         """What stands in the place of a node."""
         if original_node is self._edit.node:
-            return cast("_Node", self._edit.by)
+            return cast("_Node | cst.RemovalSentinel", self._edit.by)
         return super().on_leave(original_node, updated_node)
 
 
@@ -141,13 +150,26 @@ def _edits_at(program: _Program, line: int) -> Iterator[_Edit]:
     for call in program.at(cst.Call, line):
         name = _name(call)
         if name == "detach" and isinstance(call.func, cst.Attribute):
-            # x.detach() or torch.detach(x)
-            yield _Edit(call, "Remove detach().", _input(call, call.func))
+            # x.detach() or torch.detach(x), or x = x.detach()
+            kept, whole = _input(call, call.func), program.assignment(call)
+            if whole is not None and all(kept.deep_equals(t.target) for t in whole.targets):
+                yield _Edit(whole, "Remove detach().", cst.RemovalSentinel.REMOVE)
+            else:
+                yield _Edit(call, "Remove detach().", kept)
         elif name == "checkpoint":
             yield _Edit(call, "Checkpoint without reentering autograd.", _not_reentrant(call))
         elif name in _STEEP and isinstance(call.func, cst.Attribute):
             what = f"Keep the input of {name} at or above {_LEAST}."
             yield _Edit(call, what, _clamped(call, call.func))
+        elif name in _COPYING and isinstance(call.func, cst.Attribute) and call.args:
+            yield _Edit(call, f"Use tensors themselves, not {name}().", _joined(call, call.func))
+    for attribute in program.at(cst.Attribute, line):
+        if attribute.attr.value == "data":
+            yield _Edit(attribute, "Use the tensor itself, not its data.", attribute.value)
+    for statement in program.at(cst.Expr, line):
+        value = statement.value
+        if _name(value) == "requires_grad_" and isinstance(value, cst.Call) and _is_false(value):
+            yield _Edit(statement, "Leave it to be trained.", cst.RemovalSentinel.REMOVE)
     for block in program.at(cst.With, line):
         if program.starts_at(block) == line:
             yield from _without_mode(block)
@@ -188,17 +210,18 @@ def _undecorated(program: _Program, called: Collection[str]) -> Iterator[_Edit]:
 
 def _registered(program: _Program, names: Collection[str]) -> Iterator[_Edit]:
     for assignment in program.all(cst.Assign):
-        container = _CONTAINERS.get(type(assignment.value))
         targets = [target.target for target in assignment.targets]
         kept = [t.attr.value for t in targets if isinstance(t, cst.Attribute)]
         name = next((name for name in kept if name in names), None)
-        if container is None or name is None:
+        if name is None:
             continue
-        call = cst.Call(
-            cst.parse_expression(f"{_alias(program.module)}.{container}"),
-            [cst.Arg(assignment.value)],
-        )
-        yield _Edit(assignment.value, f"Keep {name} in a {container}.", call)
+        made = _CONTAINERS.get(type(assignment.value))
+        for container in ("ModuleList", "ModuleDict") if made is None else (made,):
+            call = cst.Call(
+                cst.parse_expression(f"{_alias(program.module)}.{container}"),
+                [cst.Arg(assignment.value)],
+            )
+            yield _Edit(assignment.value, f"Keep {name} in a {container}.", call)
 
 
 def _alias(module: cst.Module) -> str:
@@ -235,6 +258,19 @@ def _name(node: cst.CSTNode) -> str:
 def _input(call: cst.Call, method: cst.Attribute) -> cst.BaseExpression:
     """What a method, or a function of a module, is called of."""
     return call.args[0].value if call.args else method.value
+
+
+def _joined(call: cst.Call, function: cst.Attribute) -> cst.BaseExpression:
+    """``torch.tensor([a, b])`` as ``torch.stack([a, b])``, and ``torch.tensor(a)`` as ``a``."""
+    first = call.args[0]
+    if not isinstance(first.value, cst.List | cst.Tuple | cst.ListComp):
+        return first.value
+    only = first.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return call.with_changes(func=function.with_changes(attr=cst.Name("stack")), args=[only])
+
+
+def _is_false(call: cst.Call) -> bool:
+    return len(call.args) == 1 and _name(call.args[0].value) == "False"
 
 
 def _not_reentrant(call: cst.Call) -> cst.Call:

@@ -32,6 +32,13 @@ def changed(patches) -> list[str]:
         ("y = f(x.detach())", "y = f(x)"),
         ("y = torch.detach(x) + 1", "y = x + 1"),
         ("y = (a + b).detach() * 2", "y = (a + b) * 2"),
+        ("y = f(x.data)", "y = f(x)"),
+        ("y = torch.tensor([a, b], dtype=d)", "y = torch.stack([a, b])"),
+        (
+            "y = torch.as_tensor([f(a) for a in b]).sum()",
+            "y = torch.stack([f(a) for a in b]).sum()",
+        ),
+        ("y = torch.tensor(a)", "y = a"),
         ("y = checkpoint(f, x)", "y = checkpoint(f, x, use_reentrant=False)"),
         (
             "y = cp.checkpoint(f, x, use_reentrant=True)",
@@ -46,10 +53,28 @@ def test_a_line(line, after):
     assert changed(at_line("m.py", f"# first\n{line}\n", 2)) == [after]
 
 
-@pytest.mark.parametrize("line", ["y = x.detach_()", "y = detached(x)", "y = x + 1", "y = logs(x)"])
+@pytest.mark.parametrize(
+    "line",
+    ["w.requires_grad_(True)", "y = x.detach_()", "y = detached(x)", "y = x + 1", "y = logs(x)"],
+)
 def test_what_is_something_else_stays(line):
     assert changed(at_line("m.py", f"{line}\n", 1)) == []
     assert changed(at_line("m.py", f"\n{line}\nz = w.detach()\n", 2)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x = x.detach()", "self.w.requires_grad_(False)", "w.requires_grad_(requires_grad=False)"],
+)
+def test_a_statement_that_does_nothing_else_goes(line):
+    source = f"def f(x):\n    a = 1\n    {line}\n    return x\n"
+    (patch,) = at_line("m.py", source, 3)
+    assert patch.after == source.replace(f"    {line}\n", "")
+
+
+def test_the_only_statement_of_a_block_leaves_pass():
+    (patch,) = at_line("m.py", "if a:\n    x = x.detach()\n", 2)
+    assert patch.after == "if a:\n    pass\n"
 
 
 def test_each_of_several_on_a_line():
@@ -101,6 +126,12 @@ def test_a_list_of_modules(imports, called):
     assert changed(
         of_attributes("m.py", source.replace("[f(i) for i in y]", "{'a': f(1)}"), {"parts"})
     ) == [f"        self.parts = {called}.ModuleDict({{'a': f(1)}})"]
+
+
+def test_a_list_that_was_made_before():
+    source = "import torch.nn as nn\nself.layers = layers\n"
+    found = [patch.after.splitlines()[-1] for patch in of_attributes("m.py", source, {"layers"})]
+    assert found == ["self.layers = nn.ModuleList(layers)", "self.layers = nn.ModuleDict(layers)"]
 
 
 def test_what_is_no_python_has_no_patches():

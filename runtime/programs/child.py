@@ -116,7 +116,8 @@ def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
     while (package / "__init__.py").is_file():
         parts.insert(0, package.name)
         package = package.parent
-    sys.path[:0] = dict.fromkeys([str(package), home])
+    sys.path.insert(0, str(package))
+    sys.path.insert(_behind_the_standard_library(), home)
     module = import_module(".".join(parts))
     if not os.path.samefile(module.__file__ or os.devnull, file):
         raise FileError(
@@ -139,6 +140,14 @@ def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
         )
     function: Callable[[], Any] = found
     return function
+
+
+def _behind_the_standard_library() -> int:
+    """The place on the path from which a folder hides no module of Python, but installed ones."""
+    own = Path(os.__file__).parent
+    return 1 + max(
+        i for i, entry in enumerate(sys.path) if Path(entry) in (own, own / "lib-dynload")
+    )
 
 
 def _seed() -> None:

@@ -75,6 +75,15 @@ class TestWithPyTorch:
         found = captured("src/net/model.py:make")
         assert found.files["parts.py"] == "src/net/parts.py"
 
+    def test_the_working_folder_hides_no_module_of_python(self, models):
+        (models / "glob.py").write_text("raise ImportError('glob.py of the user')\n")
+        (models / "sub").mkdir()
+        source = "import glob\nfrom models import Pair\nimport torch\n"
+        (models / "sub" / "model.py").write_text(
+            f"{source}def make(): return Pair(), torch.ones(3, 4)\n"
+        )
+        assert captured("sub/model.py:make").files["model.py"] == "sub/model.py"
+
     @pytest.mark.parametrize(
         ("name", "message"),
         [

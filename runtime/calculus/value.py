@@ -14,6 +14,7 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import DTypeError, ShapeError
 from gradwire.blocks.plugins import contained
+from gradwire.runtime.calculus.spelling import Spelling
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -37,7 +38,7 @@ class NoDerivative:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
-    """One operation: its type rule, its kernel and its derivative rules.
+    """One operation: its type rule, its kernel, its derivative rules and how targets write it.
 
     ``infer(*inputs, **attributes) -> (shape, dtype)`` raises TraceError where the inputs don't fit.
     ``kernel(*arrays, out=array, **attributes)`` writes into ``out``. With ``view`` it is
@@ -68,6 +69,7 @@ class Primitive:
     scalar_kernel: Callable[..., Any] | None = None
     no_derivative: NoDerivative | None = None
     closed: Mapping[int, NoDerivative] = field(default_factory=dict)
+    spelling: Spelling = Spelling()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", contained(self.kernel))

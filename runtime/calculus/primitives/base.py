@@ -27,6 +27,7 @@ from gradwire.runtime.calculus.dtypes import (
     to_number,
 )
 from gradwire.runtime.calculus.sizes import require_axes, require_constant
+from gradwire.runtime.calculus.spelling import Spelling, refused
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -104,12 +105,18 @@ def _unbound(**_: Any) -> Any:
     raise AssertionError("a leaf is bound, never computed")
 
 
-LEAF = Primitive("leaf", lambda *, shape, dtype: (shape, dtype), _unbound)
+LEAF = Primitive(
+    "leaf",
+    lambda *, shape, dtype: (shape, dtype),
+    _unbound,
+    spelling=refused("what is bound to it is not known"),
+)
 CONSTANT = Primitive(
     "constant",
     lambda *, array: (array.shape, dtype_name(array)),
     lambda *, array: array,
     view=True,
+    spelling=refused("it is written as a number or an array, never computed"),
 )
 CAST = Primitive(
     "cast",
@@ -117,6 +124,7 @@ CAST = Primitive(
     _cast_kernel,
     (lambda xp, g, out, x, *, dtype: xp.astype(g, x.dtype),),
     elementwise=True,
+    spelling=Spelling("a.astype(dtype)", jax="a.astype(dtype)"),
 )
 BROADCAST = Primitive(
     "broadcast_to",
@@ -124,6 +132,7 @@ BROADCAST = Primitive(
     lambda x, *, shape: np.broadcast_to(x, shape),
     (lambda xp, g, out, x, *, shape: g,),
     view=True,
+    spelling=Spelling("np.broadcast_to(a, shape)", "a.expand(shape)", "jnp.broadcast_to(a, shape)"),
 )
 RESHAPE = Primitive(
     "reshape",
@@ -133,7 +142,12 @@ RESHAPE = Primitive(
     view=True,
 )
 WIRE = Primitive(
-    "wire", lambda x: (x.shape, x.dtype), lambda x: x, (lambda xp, g, out, x: g,), view=True
+    "wire",
+    lambda x: (x.shape, x.dtype),
+    lambda x: x,
+    (lambda xp, g, out, x: g,),
+    view=True,
+    spelling=Spelling("a", "a", "a", "a"),
 )
 """Marks a wire. Identity; its adjoint is the contribution of that wire."""
 

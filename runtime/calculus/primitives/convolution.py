@@ -16,6 +16,7 @@ import numpy as np
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.kernels.windows import windows_back
 from gradwire.runtime.calculus.primitives.base import BaseOps
+from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
@@ -250,6 +251,10 @@ def _fold_kernel(patches: Any, *, out: Any, shape: Shape, geometry: Geometry) ->
     _fold_into(patches, out, geometry)
 
 
+def _convolution(call: str) -> Spelling:
+    return Spelling(call, call, call.replace("groups=", ""))
+
+
 CONV2D = Primitive(
     "conv2d",
     _conv_infer,
@@ -258,6 +263,7 @@ CONV2D = Primitive(
         lambda xp, g, out, x, w, **how: xp.conv2d_x(g, w, x.shape, **how),
         lambda xp, g, out, x, w, **how: xp.conv2d_w(x, g, w.shape, **how),
     ),
+    spelling=_convolution("_conv2d(a, b, geometry, groups=groups)"),
 )
 CONV2D_X = Primitive(
     "conv2d_x",
@@ -267,6 +273,7 @@ CONV2D_X = Primitive(
         lambda xp, h, out, g, w, *, shape, **how: xp.conv2d_c(h, w, **how),
         lambda xp, h, out, g, w, *, shape, **how: xp.conv2d_w(h, g, w.shape, **how),
     ),
+    spelling=_convolution("_conv2d_x(a, b, shape, geometry, groups=groups)"),
 )
 CONV2D_W = Primitive(
     "conv2d_w",
@@ -276,18 +283,21 @@ CONV2D_W = Primitive(
         lambda xp, k, out, x, g, *, shape, **how: xp.conv2d_x(g, k, x.shape, **how),
         lambda xp, k, out, x, g, *, shape, **how: xp.conv2d_c(x, k, **how),
     ),
+    spelling=_convolution("_conv2d_w(a, b, shape, geometry, groups=groups)"),
 )
 WINDOWS = Primitive(
     "windows",
     _windows_infer,
     _windows_kernel,
     (lambda xp, g, out, x, *, geometry, fill: xp.fold(g, x.shape, geometry),),
+    spelling=Spelling(*["_windows(a, window, geometry, fill=fill)"] * 3),
 )
 FOLD = Primitive(
     "fold",
     _given_shape,
     _fold_kernel,
     (lambda xp, h, out, patches, *, shape, geometry: xp.windows(h, geometry),),
+    spelling=Spelling(*["_fold(a, shape, geometry)"] * 3),
 )
 
 

@@ -17,6 +17,7 @@ from gradwire.runtime.calculus.dtypes import FLOATS, array_of, common_dtype, sca
 from gradwire.runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
 from gradwire.runtime.calculus.kernels.powers import power_kernel
 from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.spelling import Spelling, function, operator, shared
 from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
@@ -102,20 +103,22 @@ def _division(ufunc: Any, result: str) -> Any:
     return kernel
 
 
-def _unary(name: str, kernel: Any, rule: Any) -> Primitive:
-    return Primitive(name, _same, kernel, (rule,), elementwise=True)
+def _unary(name: str, kernel: Any, rule: Any, short: str = "", **spelling: Any) -> Primitive:
+    written = function(name, short, **spelling)
+    return Primitive(name, _same, kernel, (rule,), elementwise=True, spelling=written)
 
 
-def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
-    return Primitive(name, _broadcast, kernel, (rule_a, rule_b), elementwise=True)
+def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any, spelling: Spelling) -> Primitive:
+    rules = rule_a, rule_b
+    return Primitive(name, _broadcast, kernel, rules, elementwise=True, spelling=spelling)
 
 
-def _function(name: str, kernel: Any, rule: Any) -> Primitive:
-    return replace(_unary(name, kernel, rule), transcendental=True)
-
-
-def _function_of_two(name: str, kernel: Any, rule_a: Any, rule_b: Any) -> Primitive:
-    return replace(_binary(name, kernel, rule_a, rule_b), transcendental=True)
+def function_of_floats(
+    name: str, kernel: Any, rule: Any, short: str = "", scalars: Any = None, **spelling: Any
+) -> Primitive:
+    """A transcendental function of one input, and its kernel for scalars."""
+    plain = _unary(name, kernel, rule, short, **spelling)
+    return replace(plain, transcendental=True, scalar_kernel=scalars)
 
 
 def _extreme_rules(loses: str) -> tuple[Any, Any]:
@@ -181,55 +184,98 @@ def _flat(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
     return xp.zeros_like(x)
 
 
-ADD = _binary("add", np.add, lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: g)
+# fmt: off
+ADD = _binary("add", np.add, lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: g,
+              operator("+", onnx="Add(a, b)", latex=("a + b:product", "sum"),
+                       plain=("a + b:product", "sum")))
 SUBTRACT = _binary("subtract", np.subtract,
-                   lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: -g)  # fmt: skip
+                   lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: -g,
+                   operator("-", onnx="Sub(a, b)", latex=("a - b:product", "sum"),
+                            plain=("a − b:product", "sum")))
 MULTIPLY = _binary("multiply", np.multiply,
-                   lambda xp, g, out, a, b: g * b, lambda xp, g, out, a, b: g * a)  # fmt: skip
-DIVIDE = _binary("divide", np.divide, lambda xp, g, out, a, b: g / b,
-                 lambda xp, g, out, a, b: -g * out / b)  # fmt: skip
+                   lambda xp, g, out, a, b: g * b, lambda xp, g, out, a, b: g * a,
+                   operator("*", onnx="Mul(a, b)",
+                            latex=(r"a:product \cdot b:product", "product"),
+                            plain=("a:product × b:product", "product")))
+DIVIDE = _binary("divide", np.divide,
+                 lambda xp, g, out, a, b: g / b, lambda xp, g, out, a, b: -g * out / b,
+                 operator("/", onnx="Div(a, b)", latex=(r"\frac{a}{b}", "power"),
+                          plain=("a:product / b:power", "product")))
 FLOOR_DIVIDE = _binary("floor_divide", _division(np.floor_divide, "quotient"),
                        lambda xp, g, out, a, b: xp.zeros_like(a),
-                       lambda xp, g, out, a, b: xp.zeros_like(b))  # fmt: skip
+                       lambda xp, g, out, a, b: xp.zeros_like(b),
+                       Spelling(torch='torch.div(a, b, rounding_mode="floor")',
+                                jax="lax.stop_gradient(jnp.floor_divide(a, b))",
+                                javascript="quotientOf(a,b,f)"))
 REMAINDER = _binary("remainder", _division(np.remainder, "remainder"),
                     lambda xp, g, out, a, b: g,
-                    lambda xp, g, out, a, b: -g * xp.floor_divide(a, b))  # fmt: skip
-POWER = _function_of_two("power", power_kernel, _power_base, _power_exponent)
-MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"))
-MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"))
-ARCTAN2 = _function_of_two("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1))
+                    lambda xp, g, out, a, b: -g * xp.floor_divide(a, b),
+                    Spelling(torch="torch.remainder(a, b)", jax="_remainder(a, b)",
+                             javascript="remainderOf(a,b)"))
+POWER = replace(
+    _binary("power", power_kernel, _power_base, _power_exponent,
+            operator("**", javascript="powerOf(a,b)", scalar="sqrt(a) if b==0.5 else pow(a,b)",
+                     latex=("a:atom^{b}", "power"), plain=("a:atom^b:atom", "power"))),
+    transcendental=True,
+)
+MAXIMUM = _binary("maximum", np.maximum, *_extreme_rules("less"),
+                  shared("maximum(a, b)", javascript="Math.max(a,b)",
+                         scalar="a if a>b or a!=a else b", latex=r"\max", plain="max"))
+MINIMUM = _binary("minimum", np.minimum, *_extreme_rules("greater"),
+                  shared("minimum(a, b)", javascript="Math.min(a,b)",
+                         scalar="a if a<b or a!=a else b", latex=r"\min", plain="min"))
+ARCTAN2 = replace(
+    _binary("arctan2", np.arctan2, _arctan2_rule(1), _arctan2_rule(-1),
+            Spelling("np.arctan2(a, b)", "_arctan2(a, b)", "_arctan2(a, b)",
+                     javascript="Math.atan2(a,b)", scalar="atan2(a,b)")),
+    transcendental=True,
+)
 
-NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g)
-ABS = _unary("abs", np.abs, lambda xp, g, out, x: g * xp.sign(x))
-SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x))
-SQRT = _unary("sqrt", np.sqrt, lambda xp, g, out, x: g / (2 * out))
-EXP = _function("exp", np.exp, lambda xp, g, out, x: g * out)
-EXPM1 = _function("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1))
-LOG = _function("log", np.log, lambda xp, g, out, x: g / x)
-LOG1P = _function("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x))
-TANH = replace(
-    _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out)),
-    scalar_kernel=_tanh_of_scalars,
-)
-SIGMOID = replace(
-    _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out))),
-    scalar_kernel=_sigmoid_of_scalars,
-)
-SOFTPLUS = replace(
-    _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x)),
-    scalar_kernel=_softplus_of_scalars,
-)
-RELU = _unary("relu", _relu_kernel, _relu_rule)
-ERF = replace(
-    _function("erf", erf_kernel,
-              lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x))),
-    scalar_kernel=erf_of_scalars,
-)  # fmt: skip
-SIGN = _unary("sign", np.sign, _flat)
-FLOOR = _unary("floor", np.floor, _flat)
-CEIL = _unary("ceil", np.ceil, _flat)
-ROUND = _unary("round", np.rint, _flat)
-CLIP = _unary("clip", _clip_kernel, _clip_rule)
+NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g, numpy="-a", torch="-a",
+                  jax="-a", onnx=None, javascript="-a", scalar="(-a)",
+                  latex=("-a:product", "sum"), plain=("−a:product", "sum"))
+ABS = _unary("abs", np.abs, lambda xp, g, out, x: g * xp.sign(x), scalar="abs(a)",
+             latex=r"\left|a\right|", plain="|a|")
+SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x), onnx="Mul(a, a)",
+                javascript="a*a", scalar="a*a", latex=("a:atom^{2}", "power"),
+                plain=("a:atom²", "power"))
+SQRT = _unary("sqrt", np.sqrt, lambda xp, g, out, x: g / (2 * out), scalar="sqrt(a)",
+              latex=r"\sqrt{a}", plain=("√a:atom", "power"))
+EXP = function_of_floats("exp", np.exp, lambda xp, g, out, x: g * out, scalar="exp(a)",
+                         latex=("e^{a}", "power"))
+EXPM1 = function_of_floats("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1),
+                           onnx=None, scalar="expm1(a)")
+LOG = function_of_floats("log", np.log, lambda xp, g, out, x: g / x, scalar="log(a)",
+                         latex=r"\ln", plain="ln")
+LOG1P = function_of_floats("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x),
+                           onnx=None, scalar="log1p(a)")
+TANH = function_of_floats("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out),
+                          scalars=_tanh_of_scalars, scalar="tanh(a)", latex=r"\tanh")
+SIGMOID = function_of_floats("sigmoid", _sigmoid_kernel,
+                             lambda xp, g, out, x: g * (out * (1 - out)),
+                             scalars=_sigmoid_of_scalars, numpy="_sigmoid(a)",
+                             jax="jax.nn.sigmoid(a)", javascript="1/(1+f(Math.exp(-a)))",
+                             scalar="(1.0/(1.0+exp(-a)))", latex=r"\sigma")
+SOFTPLUS = function_of_floats("softplus", _softplus_kernel,
+                              lambda xp, g, out, x: g * xp.sigmoid(x),
+                              scalars=_softplus_of_scalars, numpy="np.logaddexp(a, 0)",
+                              torch="F.softplus(a, threshold=80)", jax="jax.nn.softplus(a)",
+                              javascript="(a>0?a:a<=0?0:a)+Math.log1p(Math.exp(-Math.abs(a)))",
+                              onnx=None, scalar="log1p(exp(-abs(a)))+(a if a>0.0 else 0.0)")
+RELU = _unary("relu", _relu_kernel, _relu_rule, numpy="np.maximum(a, 0)", jax="jax.nn.relu(a)",
+              onnx=None, javascript="Math.max(a,0)", scalar="a if a>0.0 or a!=a else 0.0")
+ERF = function_of_floats("erf", erf_kernel,
+                         lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)),
+                         scalars=erf_of_scalars, numpy="_erf(a)", jax="lax.erf(a)",
+                         javascript="erf(a)", scalar="erf(a)")
+SIGN = _unary("sign", np.sign, _flat, scalar="a if a!=a else float((a>0.0)-(a<0.0))")
+FLOOR = _unary("floor", np.floor, _flat, scalar="copysign(floor(a),a)")
+CEIL = _unary("ceil", np.ceil, _flat, scalar="copysign(ceil(a),a)")
+ROUND = _unary("round", np.rint, _flat, numpy="np.rint(a)", javascript="roundHalfEven(a)",
+               scalar="copysign(round(a),a)")
+CLIP = _unary("clip", _clip_kernel, _clip_rule, numpy="np.clip(a, lo, hi)", torch="a.clamp(lo, hi)",
+              jax="_clip(a, lo, hi)", onnx=None, javascript=None)
+# fmt: on
 
 
 class ElementwiseOps(BaseOps):

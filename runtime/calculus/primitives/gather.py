@@ -13,6 +13,7 @@ from gradwire.runtime.calculus.kernels.adding import add_rows
 from gradwire.runtime.calculus.kernels.ordering import stable_order
 from gradwire.runtime.calculus.kernels.repeating import add_repeated, repeat, repeats
 from gradwire.runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
+from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ TAKE = Primitive(
         None,
     ),
     no_derivative=POSITIONS,
+    spelling=Spelling("np.take(a, b, axis=axis)", jax='jnp.take(a, b, axis=axis, mode="wrap")'),
 )
 SCATTER_ADD = Primitive(
     "scatter_add",
@@ -152,6 +154,7 @@ SCATTER_ADD = Primitive(
         lambda xp, g, out, x, i, u, *, axis: xp.take(g, i, axis),
     ),
     no_derivative=POSITIONS,
+    spelling=Spelling("_scatter_add(a, b, c, axis=axis)"),
 )
 TAKE_ALONG = Primitive(
     "take_along_axis",
@@ -162,6 +165,7 @@ TAKE_ALONG = Primitive(
         None,
     ),
     no_derivative=POSITIONS,
+    spelling=Spelling("np.take_along_axis(a, b, axis=axis)"),
 )
 ADD_ALONG = Primitive(
     "add_along_axis",
@@ -173,6 +177,9 @@ ADD_ALONG = Primitive(
         lambda xp, g, out, x, i, u, *, axis: xp.take_along_axis(g, i, axis),
     ),
     no_derivative=POSITIONS,
+    spelling=Spelling(
+        "_add_along_axis(a, b, c, axis=axis)", jax="_add_along_axis(a, b, c, axis=axis)"
+    ),
 )
 ARGSORT = Primitive(
     "argsort",
@@ -180,6 +187,11 @@ ARGSORT = Primitive(
     _argsort_kernel,
     (None,),
     no_derivative=NoDerivative("returns positions, which are piecewise constant"),
+    spelling=Spelling(
+        "_argsort(a, axis, descending=descending)",
+        "a.argsort(dim=axis, descending=descending, stable=True)",
+        "_argsort(a, axis, descending=descending)",
+    ),
 )
 ONE_HOT = Primitive(
     "one_hot",
@@ -187,6 +199,11 @@ ONE_HOT = Primitive(
     _one_hot_kernel,
     (None,),
     no_derivative=NoDerivative("takes classes, which have no derivative"),
+    spelling=Spelling(
+        "(a[..., None] == np.arange(depth)).astype(dtype)",
+        "(a[..., None] == torch.arange(depth)).to(dtype)",
+        "(a[..., None] == jnp.arange(depth)).astype(dtype)",
+    ),
 )
 
 

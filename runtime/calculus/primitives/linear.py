@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.blocks.errors import ShapeError, TraceError
 from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ MATMUL = Primitive(
     (
         lambda xp, g, out, a, b: g @ _matrix_transpose(xp, b),
         lambda xp, g, out, a, b: _matrix_transpose(xp, a) @ g,
+    ),
+    spelling=Spelling(
+        "a @ b",
+        "a @ b",
+        "a @ b",
+        latex=(r"a:product\, b:product", "product"),
+        plain=("a:product @ b:power", "product"),
     ),
 )
 EINSUM = Primitive("einsum", _einsum_infer, _einsum_kernel, (_einsum_rule,), variadic=True)

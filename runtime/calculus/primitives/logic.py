@@ -10,6 +10,7 @@ from gradwire.blocks.errors import DTypeError
 from gradwire.runtime.calculus.dtypes import INTEGERS, strong
 from gradwire.runtime.calculus.kernels.selecting import select
 from gradwire.runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
+from gradwire.runtime.calculus.spelling import Spelling, operator, shared
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -40,30 +41,64 @@ _BITS = NoDerivative("works on bits, which have no derivative", "")
 
 
 def _closed(
-    name: str, infer: Any, kernel: Any, no_derivative: NoDerivative, slots: int = 2
+    name: str, infer: Any, kernel: Any, why: NoDerivative, spelling: Spelling, slots: int = 2
 ) -> Primitive:
+    rules = (None,) * slots
     return Primitive(
-        name, infer, kernel, (None,) * slots, elementwise=True, no_derivative=no_derivative
+        name, infer, kernel, rules, elementwise=True, no_derivative=why, spelling=spelling
     )
 
 
-EQUAL = _closed("equal", _to_bool, np.equal, _EQUALS)
-NOT_EQUAL = _closed("not_equal", _to_bool, np.not_equal, _EQUALS)
-LESS = _closed("less", _to_bool, np.less, _COMPARES)
-LESS_EQUAL = _closed("less_equal", _to_bool, np.less_equal, _COMPARES)
-GREATER = _closed("greater", _to_bool, np.greater, _COMPARES)
-GREATER_EQUAL = _closed("greater_equal", _to_bool, np.greater_equal, _COMPARES)
-LOGICAL_AND = _closed("logical_and", _to_bool, np.logical_and, YES_OR_NO)
-LOGICAL_OR = _closed("logical_or", _to_bool, np.logical_or, YES_OR_NO)
-LOGICAL_XOR = _closed("logical_xor", _to_bool, np.logical_xor, YES_OR_NO)
-LOGICAL_NOT = _closed("logical_not", _to_bool, np.logical_not, YES_OR_NO, 1)
-ISNAN = _closed("isnan", _to_bool, np.isnan, YES_OR_NO, 1)
-ISFINITE = _closed("isfinite", _to_bool, np.isfinite, YES_OR_NO, 1)
-BITWISE_AND = _closed("bitwise_and", _to_first, np.bitwise_and, _BITS)
-BITWISE_OR = _closed("bitwise_or", _to_first, np.bitwise_or, _BITS)
-BITWISE_XOR = _closed("bitwise_xor", _to_first, np.bitwise_xor, _BITS)
-LEFT_SHIFT = _closed("left_shift", _to_first, np.left_shift, _BITS)
-RIGHT_SHIFT = _closed("right_shift", _to_first, np.right_shift, _BITS)
+def _comparison(
+    name: str, kernel: Any, why: NoDerivative, signs: tuple[str, str, str], onnx: str
+) -> Primitive:
+    """``signs`` are those of Python, LaTeX and plain text."""
+    python, latex, plain = signs
+    javascript = f"{python}=" if name in ("equal", "not_equal") else python
+    return _closed(
+        name,
+        _to_bool,
+        kernel,
+        why,
+        operator(
+            python,
+            onnx=onnx,
+            javascript=f"a{javascript}b?1:0",
+            latex=rf"\left[a {latex} b\right]",
+            plain=f"[a {plain} b]",
+        ),
+    )
+
+
+# fmt: off
+EQUAL = _comparison("equal", np.equal, _EQUALS, ("==", "=", "="), "Equal(a, b)")
+NOT_EQUAL = _comparison("not_equal", np.not_equal, _EQUALS, ("!=", r"\neq", "≠"),
+                        "Not(Equal(a, b))")
+LESS = _comparison("less", np.less, _COMPARES, ("<", "<", "<"), "Less(a, b)")
+LESS_EQUAL = _comparison("less_equal", np.less_equal, _COMPARES, ("<=", r"\leq", "≤"),
+                         "LessOrEqual(a, b)")
+GREATER = _comparison("greater", np.greater, _COMPARES, (">", ">", ">"), "Greater(a, b)")
+GREATER_EQUAL = _comparison("greater_equal", np.greater_equal, _COMPARES, (">=", r"\geq", "≥"),
+                            "GreaterOrEqual(a, b)")
+LOGICAL_AND = _closed("logical_and", _to_bool, np.logical_and, YES_OR_NO,
+                      operator("&", onnx="And(a, b)", scalar="(a and b)", latex="a:atom b:atom",
+                               plain="a:atom b:atom"))
+LOGICAL_OR = _closed("logical_or", _to_bool, np.logical_or, YES_OR_NO,
+                     operator("|", onnx="Or(a, b)", scalar="(a or b)"))
+LOGICAL_XOR = _closed("logical_xor", _to_bool, np.logical_xor, YES_OR_NO,
+                      operator("^", onnx="Xor(a, b)", scalar=None))
+LOGICAL_NOT = _closed("logical_not", _to_bool, np.logical_not, YES_OR_NO,
+                      Spelling("~a", "~a", "~a", "Not(a)", "a?0:1", "(not a)"), 1)
+ISNAN = _closed("isnan", _to_bool, np.isnan, YES_OR_NO,
+                shared("isnan(a)", javascript="a!==a?1:0"), 1)
+ISFINITE = _closed("isfinite", _to_bool, np.isfinite, YES_OR_NO,
+                   shared("isfinite(a)", javascript="Number.isFinite(a)?1:0"), 1)
+BITWISE_AND = _closed("bitwise_and", _to_first, np.bitwise_and, _BITS, Spelling(*["a & b"] * 3))
+BITWISE_OR = _closed("bitwise_or", _to_first, np.bitwise_or, _BITS, Spelling(*["a | b"] * 3))
+BITWISE_XOR = _closed("bitwise_xor", _to_first, np.bitwise_xor, _BITS, Spelling(*["a ^ b"] * 3))
+LEFT_SHIFT = _closed("left_shift", _to_first, np.left_shift, _BITS, Spelling(*["a << b"] * 3))
+RIGHT_SHIFT = _closed("right_shift", _to_first, np.right_shift, _BITS, Spelling(*["a >> b"] * 3))
+# fmt: on
 WHERE = Primitive(
     "where",
     _where_infer,
@@ -75,6 +110,7 @@ WHERE = Primitive(
     ),
     elementwise=True,
     no_derivative=NoDerivative("only selects by its condition"),
+    spelling=shared("where(a, b, c)", javascript="a?b:c", scalar="(b if a else c)"),
 )
 
 

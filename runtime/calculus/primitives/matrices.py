@@ -14,6 +14,7 @@ import numpy as np
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
 from gradwire.runtime.calculus.sizes import require_constant
+from gradwire.runtime.calculus.spelling import Refused, Spelling, shared
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 NO_INVERSE = "singular: it has no inverse"
 NO_SOLUTION = "singular: there is no one solution"
 """Why matrices are refused."""
+_NO_MATRICES = Refused(
+    "it has the determinant of a matrix, but neither its inverse nor its factors"
+)
 
 
 def _wide(x: Any) -> Any:
@@ -122,20 +126,32 @@ def _solve_infer(a: Value, b: Value) -> tuple[Shape, str]:
     return (*batch, *b.shape[-2:]), a.dtype
 
 
-INVERSE = Primitive("inverse", _same, _inverse_kernel, (_inverse_rule,))
-SOLVE = Primitive("solve", _solve_infer, _solve_kernel, (_solve_a_rule, _solve_b_rule))
-CHOLESKY = Primitive("cholesky", _same, _cholesky_kernel, (_cholesky_rule,))
-DETERMINANT = Primitive("determinant", _one_each, _determinant_kernel, (_determinant_rule,))
-LOG_DETERMINANT = Primitive(
-    "log_determinant", _one_each, _log_determinant_kernel, (_log_determinant_rule,)
-)
+# fmt: off
+INVERSE = Primitive("inverse", _same, _inverse_kernel, (_inverse_rule,),
+                    spelling=shared("linalg.inv(a)", onnx=_NO_MATRICES,
+                                    latex=("a:atom^{-1}", "power"), plain=("a:atom⁻¹", "power")))
+SOLVE = Primitive("solve", _solve_infer, _solve_kernel, (_solve_a_rule, _solve_b_rule),
+                  spelling=shared("linalg.solve(a, b)", onnx=_NO_MATRICES,
+                                  latex=("a:atom^{-1} b:product", "product"),
+                                  plain=("a:atom⁻¹ b:product", "product")))
+CHOLESKY = Primitive("cholesky", _same, _cholesky_kernel, (_cholesky_rule,),
+                     spelling=Spelling("_cholesky(a)", "torch.linalg.cholesky((a + a.mT) / 2)",
+                                       "jnp.linalg.cholesky(a)", _NO_MATRICES,
+                                       latex=r"\mathrm{chol}", plain="chol"))
+DETERMINANT = Primitive("determinant", _one_each, _determinant_kernel, (_determinant_rule,),
+                        spelling=shared("linalg.det(a)", onnx="Det(a)", latex=r"\det",
+                                        plain="det"))
+LOG_DETERMINANT = Primitive("log_determinant", _one_each, _log_determinant_kernel,
+                            (_log_determinant_rule,),
+                            spelling=shared("linalg.slogdet(a)[1]", onnx="Log(Abs(Det(a)))",
+                                            latex=r"\ln\left|\det a:atom\right|",
+                                            plain="ln |det a:atom|"))
 DETERMINANT_SIGN = Primitive(
-    "determinant_sign",
-    _one_each,
-    _determinant_sign_kernel,
-    (None,),
+    "determinant_sign", _one_each, _determinant_sign_kernel, (None,),
     no_derivative=NoDerivative("returns a sign, which is piecewise constant"),
+    spelling=shared("linalg.slogdet(a)[0]", onnx="Sign(Det(a))"),
 )
+# fmt: on
 
 
 class MatrixOps(BaseOps):

@@ -13,6 +13,7 @@ from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.kernels.summing import accumulate, total
 from gradwire.runtime.calculus.kernels.transposing import contiguous, is_transposed
 from gradwire.runtime.calculus.primitives.base import YES_OR_NO, Axis, BaseOps, axes_of, axis_of
+from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
@@ -148,19 +149,47 @@ def _cumulative_rule(xp: Namespace, g: Value, out: Value, x: Value, *, axis: int
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis), axis), axis)
 
 
+def _reduction(name: str) -> Spelling:
+    text = f"{name}(a, axis=axes, keepdims=True)"
+    return Spelling(f"np.{text}", jax=f"jnp.{text}")
+
+
+def _place(name: str) -> Spelling:
+    text = f"a.{name}(axis=axis, keepdims=True)"
+    return Spelling(text, f"a.{name}(dim=axis, keepdim=True)", text)
+
+
+def _normalised(name: str) -> Spelling:
+    return Spelling(f"_{name}(a, axis)", f"a.{name}(axis)", f"jax.nn.{name}(a, axis=axis)")
+
+
+# fmt: off
 SUM = Primitive("sum", _reduced, _sum_kernel,
-                (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),))  # fmt: skip
-MAX = Primitive("max", _reduced, _reducer(np.maximum.reduce), (_extreme_rule,))
-MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,))
-LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel, (_logsumexp_rule,))
-SOFTMAX = Primitive("softmax", _same, _softmax_kernel, (_softmax_rule,))
-LOG_SOFTMAX = Primitive("log_softmax", _same, _log_softmax_kernel, (_log_softmax_rule,))
+                (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),))
+MAX = Primitive("max", _reduced, _reducer(np.maximum.reduce), (_extreme_rule,),
+                spelling=_reduction("max"))
+MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,),
+                spelling=_reduction("min"))
+LOGSUMEXP = Primitive("logsumexp", _reduced, _logsumexp_kernel, (_logsumexp_rule,),
+                      spelling=Spelling("_logsumexp(a, axes)",
+                                        jax="jax.nn.logsumexp(a, axis=axes, keepdims=True)"))
+SOFTMAX = Primitive("softmax", _same, _softmax_kernel, (_softmax_rule,),
+                    spelling=_normalised("softmax"))
+LOG_SOFTMAX = Primitive("log_softmax", _same, _log_softmax_kernel, (_log_softmax_rule,),
+                        spelling=_normalised("log_softmax"))
 _CONSTANT = NoDerivative("is piecewise constant", "soften {it} with a Softmax")
-ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,), no_derivative=YES_OR_NO)
-ALL = Primitive("all", _to_bool, _reducer(np.logical_and.reduce), (None,), no_derivative=YES_OR_NO)
-ARGMAX = Primitive("argmax", _to_index, _arg(np.argmax), (None,), no_derivative=_CONSTANT)
-ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,), no_derivative=_CONSTANT)
-CUMULATIVE_SUM = Primitive("cumulative_sum", _same, _cumulative_kernel, (_cumulative_rule,))
+ANY = Primitive("any", _to_bool, _reducer(np.logical_or.reduce), (None,), no_derivative=YES_OR_NO,
+                spelling=_reduction("any"))
+ALL = Primitive("all", _to_bool, _reducer(np.logical_and.reduce), (None,), no_derivative=YES_OR_NO,
+                spelling=_reduction("all"))
+ARGMAX = Primitive("argmax", _to_index, _arg(np.argmax), (None,), no_derivative=_CONSTANT,
+                   spelling=_place("argmax"))
+ARGMIN = Primitive("argmin", _to_index, _arg(np.argmin), (None,), no_derivative=_CONSTANT,
+                   spelling=_place("argmin"))
+CUMULATIVE_SUM = Primitive("cumulative_sum", _same, _cumulative_kernel, (_cumulative_rule,),
+                           spelling=Spelling(torch="a.cumsum(axis, dtype=dtype)",
+                                             jax="jnp.cumsum(a, axis=axis, dtype=dtype)"))
+# fmt: on
 
 
 class ReduceOps(BaseOps):

@@ -17,6 +17,7 @@ from gradwire.runtime.calculus.primitives.base import (
     axis_of,
     broadcast_shapes,
 )
+from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ FLIP = Primitive(
     lambda x, *, axes: np.flip(x, axes),
     (lambda xp, g, out, x, *, axes: xp.flip(g, axes),),
     view=True,
+    spelling=Spelling("np.flip(a, axes)", jax="jnp.flip(a, axes)"),
 )
 SLICE = Primitive(
     "slice",
@@ -96,6 +98,7 @@ SLICE = Primitive(
     lambda x, *, index: x[index],
     (lambda xp, g, out, x, *, index: xp.embed(g, x.shape, index),),
     view=True,
+    spelling=Spelling("a[index]", jax="a[index]"),
 )
 EMBED = Primitive(
     "embed",
@@ -103,7 +106,18 @@ EMBED = Primitive(
     _embed_kernel,
     (lambda xp, g, out, x, *, shape, index, fill: g[index],),
 )
-CONCAT = Primitive("concat", _concat_infer, _concat_kernel, (_concat_rule,), variadic=True)
+CONCAT = Primitive(
+    "concat",
+    _concat_infer,
+    _concat_kernel,
+    (_concat_rule,),
+    variadic=True,
+    spelling=Spelling(
+        "np.concatenate([inputs], axis=axis)",
+        "torch.cat([inputs], dim=axis)",
+        "jnp.concatenate([inputs], axis=axis)",
+    ),
+)
 
 
 def _expanded(index: Any, shape: Shape) -> list[Any]:

@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.calculus.primitives.base import BaseOps
-from gradwire.runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.primitives.elementwise import function_of_floats
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus.namespace import Namespace
-
-
-def _same(x: Value) -> tuple[Shape, str]:
-    return x.shape, x.dtype
-
-
-def _function(name: str, kernel: Any, rule: Any) -> Primitive:
-    return Primitive(name, _same, kernel, (rule,), elementwise=True, transcendental=True)
+    from gradwire.runtime.calculus.value import Primitive, Value
 
 
 def _circle(xp: Namespace, x: Value) -> Value:
@@ -42,17 +34,29 @@ def _arccosh_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
     return g / _hyperbola(xp, x, lambda x: (x - 1) * (x + 1))
 
 
-SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x))
-COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x))
-TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out))
-ARCSIN = _function("arcsin", np.arcsin, lambda xp, g, out, x: g / _circle(xp, x))
-ARCCOS = _function("arccos", np.arccos, lambda xp, g, out, x: -g / _circle(xp, x))
-ARCTAN = _function("arctan", np.arctan, lambda xp, g, out, x: g / (1 + x * x))
-SINH = _function("sinh", np.sinh, lambda xp, g, out, x: g * xp.cosh(x))
-COSH = _function("cosh", np.cosh, lambda xp, g, out, x: g * xp.sinh(x))
-ARCSINH = _function("arcsinh", np.arcsinh, _arcsinh_rule)
-ARCCOSH = _function("arccosh", np.arccosh, _arccosh_rule)
-ARCTANH = _function("arctanh", np.arctanh, lambda xp, g, out, x: g / ((1 - x) * (1 + x)))
+# fmt: off
+SIN = function_of_floats("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x),
+                         scalar="sin(a)", latex=r"\sin")
+COS = function_of_floats("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x),
+                         scalar="cos(a)", latex=r"\cos")
+TAN = function_of_floats("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out),
+                         onnx=None, scalar="tan(a)", latex=r"\tan")
+ARCSIN = function_of_floats("arcsin", np.arcsin, lambda xp, g, out, x: g / _circle(xp, x),
+                            "asin", latex=r"\arcsin")
+ARCCOS = function_of_floats("arccos", np.arccos, lambda xp, g, out, x: -g / _circle(xp, x),
+                            "acos", latex=r"\arccos")
+ARCTAN = function_of_floats("arctan", np.arctan, lambda xp, g, out, x: g / (1 + x * x),
+                            "atan", latex=r"\arctan")
+SINH = function_of_floats("sinh", np.sinh, lambda xp, g, out, x: g * xp.cosh(x), latex=r"\sinh")
+COSH = function_of_floats("cosh", np.cosh, lambda xp, g, out, x: g * xp.sinh(x), latex=r"\cosh")
+ARCSINH = function_of_floats("arcsinh", np.arcsinh, _arcsinh_rule,
+                             "asinh", latex=r"\operatorname{arsinh}")
+ARCCOSH = function_of_floats("arccosh", np.arccosh, _arccosh_rule,
+                             "acosh", latex=r"\operatorname{arcosh}")
+ARCTANH = function_of_floats("arctanh", np.arctanh,
+                             lambda xp, g, out, x: g / ((1 - x) * (1 + x)),
+                             "atanh", latex=r"\operatorname{artanh}")
+# fmt: on
 
 
 class TrigonometryOps(BaseOps):

@@ -10,7 +10,6 @@ from gradwire.runtime.interchange.export.code import (
     Array,
     Code,
     axes_text,
-    index_text,
     is_nothing,
     nested,
     number_text,
@@ -18,12 +17,9 @@ from gradwire.runtime.interchange.export.code import (
     slices_text,
 )
 from gradwire.runtime.interchange.export.rows import (
-    Refused,
     Row,
     Target,
     call,
-    infix,
-    prefix,
     reshape,
     transpose,
 )
@@ -51,26 +47,9 @@ def _axes(value: Value) -> str:
     return axes_text(axes)
 
 
-def _reduction(name: str) -> Row:
-    return Row(lambda v, a: f"jnp.{name}({a[0]}, axis={_axes(v)}, keepdims=True)")
-
-
 def _sum(value: Value, a: Sequence[Code]) -> str:
     dtype = "" if value.dtype.startswith("float") else f", dtype={dtype_text(value.dtype)}"
     return f"{a[0]:p}.sum(axis={_axes(value)}, keepdims=True{dtype})"
-
-
-def _cumulative(value: Value, a: Sequence[Code]) -> str:
-    return f"jnp.cumsum({a[0]}, axis={_axis(value)}, dtype={dtype_text(value.dtype)})"
-
-
-def _clip(value: Value, a: Sequence[Code]) -> str:
-    return f"_clip({a[0]}, {value.attributes['lo']!r}, {value.attributes['hi']!r})"
-
-
-def _one_hot(value: Value, a: Sequence[Code]) -> str:
-    depth, dtype = value.attributes["depth"], dtype_text(value.dtype)
-    return f"({a[0]:p}[..., None] == jnp.arange({depth})).astype({dtype})"
 
 
 def _einsum(value: Value, a: Sequence[Code]) -> str:
@@ -106,15 +85,6 @@ def _along(combine: str) -> Row:
     return Row(write)
 
 
-def _geometry(value: Value) -> str:
-    found = value.attributes["geometry"]
-    return f"{found.stride}, {found.padding}, {found.dilation}"
-
-
-def _groups(value: Value) -> str:
-    return f"{_geometry(value)}, {value.attributes['groups']}"
-
-
 def _loss_head(value: Value, a: Sequence[Code]) -> str:
     how = value.attributes
     scale, normalization = how["scale"], how["normalization"]
@@ -130,98 +100,18 @@ def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
     return f'_clip_gradient({a[0]}, {how["limit"]!r}, "{by}")'
 
 
-def _functions(*names: str) -> dict[str, Row | Refused]:
-    return {name: call(f"jnp.{name}({{0}})") for name in names}
-
-
-ROWS: dict[str, Row | Refused] = {
-    "leaf": Refused("what is bound to it is not known"),
-    "constant": Refused("it is written as a number or an array, never computed"),
-    "wire": call("{0}"),
-    "cast": Row(lambda v, a: f"{a[0]:p}.astype({dtype_text(v.dtype)})"),
-    "broadcast_to": Row(lambda v, a: f"jnp.broadcast_to({a[0]}, {shape_text(v.shape)})"),
+ROWS = {
     "reshape": reshape(", keepdims=True)"),
-    "add": infix("+"),
-    "subtract": infix("-"),
-    "multiply": infix("*"),
-    "divide": infix("/"),
-    "floor_divide": call("lax.stop_gradient(jnp.floor_divide({0}, {1}))"),
-    "remainder": call("_remainder({0}, {1})"),
-    "power": infix("**"),
-    "maximum": call("jnp.maximum({0}, {1})", numbers=True),
-    "minimum": call("jnp.minimum({0}, {1})", numbers=True),
-    "arctan2": call("_arctan2({0}, {1})"),
-    "negative": prefix("-"),
-    **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
-    **_functions("tanh", "sign", "floor", "ceil", "round", "isnan", "isfinite"),
-    **_functions("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"),
-    "sigmoid": call("jax.nn.sigmoid({0})"),
-    "softplus": call("jax.nn.softplus({0})"),
-    "relu": call("jax.nn.relu({0})"),
-    "erf": call("lax.erf({0})"),
-    "clip": Row(_clip),
-    "equal": infix("=="),
-    "not_equal": infix("!="),
-    "less": infix("<"),
-    "less_equal": infix("<="),
-    "greater": infix(">"),
-    "greater_equal": infix(">="),
-    "logical_and": infix("&"),
-    "logical_or": infix("|"),
-    "logical_xor": infix("^"),
-    "logical_not": prefix("~"),
-    "bitwise_and": infix("&"),
-    "bitwise_or": infix("|"),
-    "bitwise_xor": infix("^"),
-    "left_shift": infix("<<"),
-    "right_shift": infix(">>"),
-    "where": call("jnp.where({0}, {1}, {2})", numbers=True),
     "sum": Row(_sum),
-    "max": _reduction("max"),
-    "min": _reduction("min"),
-    "any": _reduction("any"),
-    "all": _reduction("all"),
-    "argmax": Row(lambda v, a: f"{a[0]:p}.argmax(axis={_axis(v)}, keepdims=True)"),
-    "argmin": Row(lambda v, a: f"{a[0]:p}.argmin(axis={_axis(v)}, keepdims=True)"),
-    "logsumexp": Row(lambda v, a: f"jax.nn.logsumexp({a[0]}, axis={_axes(v)}, keepdims=True)"),
-    "softmax": Row(lambda v, a: f"jax.nn.softmax({a[0]}, axis={_axis(v)})"),
-    "log_softmax": Row(lambda v, a: f"jax.nn.log_softmax({a[0]}, axis={_axis(v)})"),
-    "cumulative_sum": Row(_cumulative),
     "permute_dims": transpose("transpose"),
-    "flip": Row(lambda v, a: f"jnp.flip({a[0]}, {_axes(v)})"),
-    "slice": Row(lambda v, a: f"{a[0]:p}[{index_text(v.attributes['index'])}]"),
     "embed": Row(_embed),
-    "concat": Row(lambda v, a: f"jnp.concatenate([{_joined(a)}], axis={_axis(v)})"),
-    "take": Row(lambda v, a: f'jnp.take({a[0]}, {a[1]}, axis={_axis(v)}, mode="wrap")'),
     "scatter_add": Row(_scatter_add),
     "take_along_axis": Row(_take_along),
-    "add_along_axis": Row(lambda v, a: f"_add_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"),
     "set_along_axis": Row(lambda v, a: f"_set_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"),
     "multiply_along_axis": _along("jnp.multiply"),
     "maximum_along_axis": _along("jnp.maximum"),
     "minimum_along_axis": _along("jnp.minimum"),
-    "argsort": Row(
-        lambda v, a: f"_argsort({a[0]}, {_axis(v)}, descending={v.attributes['descending']})"
-    ),
-    "one_hot": Row(_one_hot),
-    "matmul": infix("@", numbers=False),
     "einsum": Row(_einsum),
-    "inverse": call("jnp.linalg.inv({0})"),
-    "solve": call("jnp.linalg.solve({0}, {1})"),
-    "cholesky": call("jnp.linalg.cholesky({0})"),
-    "determinant": call("jnp.linalg.det({0})"),
-    "log_determinant": call("jnp.linalg.slogdet({0})[1]"),
-    "determinant_sign": call("jnp.linalg.slogdet({0})[0]"),
-    "conv2d": Row(lambda v, a: f"_conv2d({a[0]}, {a[1]}, {_groups(v)})"),
-    "conv2d_x": Row(lambda v, a: f"_conv2d_x({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
-    "conv2d_w": Row(lambda v, a: f"_conv2d_w({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
-    "windows": Row(
-        lambda v, a: (
-            f"_windows({a[0]}, {v.attributes['geometry'].window}, {_geometry(v)}, "
-            f"fill={number_text(np.asarray(v.attributes['fill']))})"
-        )
-    ),
-    "fold": Row(lambda v, a: f"_fold({a[0]}, {shape_text(v.shape)}, {_geometry(v)})"),
     "stop_gradient": call(
         "lax.stop_gradient({0})", remark="a stop: no gradient goes back from here"
     ),
@@ -232,7 +122,7 @@ ROWS: dict[str, Row | Refused] = {
     "clip_gradient": Row(_clip_gradient, remark="the gradient is limited on its way back"),
     "loss_head": Row(_loss_head, remark="a loss: the backward pass begins here"),
 }
-"""A row for each primitive."""
+"""What takes more than an expression."""
 
 
 def _array(array: Array) -> str:
@@ -253,6 +143,7 @@ JAX = Target(
     "JAX",
     ROWS,
     HELPERS,
+    dtype=dtype_text,
     number=lambda array: f"{dtype_text(str(array.dtype))}({number_text(array)})",
     full=_full,
     array=_array,

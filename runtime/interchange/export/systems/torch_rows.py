@@ -19,12 +19,9 @@ from gradwire.runtime.interchange.export.code import (
 )
 from gradwire.runtime.interchange.export.rows import (
     ExportError,
-    Refused,
     Row,
     Target,
     call,
-    infix,
-    prefix,
     reshape,
     transpose,
 )
@@ -38,6 +35,9 @@ if TYPE_CHECKING:
 _MASKS = {"uint16": "0xFFFF", "uint32": "0xFFFFFFFF"}
 """Integers that PyTorch stores but hardly computes with: they are int64, cut to their bits."""
 
+_GROWING = {"add", "subtract", "multiply", "power", "negative", "left_shift"}
+"""Primitives whose results may be larger than their dtype holds."""
+
 
 def dtype_text(dtype: str) -> str:
     """A dtype by PyTorch's name for it. Raises ExportError for one that it can't compute with."""
@@ -48,15 +48,9 @@ def dtype_text(dtype: str) -> str:
     return "torch.int64" if dtype in _MASKS else f"torch.{dtype}"
 
 
-def _cut(row: Row) -> Row:
-    """A row of arithmetic whose result is cut to the bits of its dtype."""
-
-    def write(value: Value, a: Sequence[Code]) -> str:
-        text = row.write(value, a)
-        mask = _MASKS.get(value.dtype)
-        return f"({text}) & {mask}" if mask else text
-
-    return Row(write, row.infix, row.numbers)
+def _wrapped(value: Value, text: str) -> str:
+    mask = _MASKS.get(value.dtype)
+    return f"({text}) & {mask}" if mask and value.primitive.name in _GROWING else text
 
 
 def _axis(value: Value) -> int:
@@ -109,28 +103,10 @@ def _embed(value: Value, a: Sequence[Code]) -> str:
     return f"_embed({a[0]}, {shape_text(how['shape'])}, {slices_text(how['index'])}, {fill})"
 
 
-def _cumulative(value: Value, a: Sequence[Code]) -> str:
-    return f"{a[0]:p}.cumsum({_axis(value)}, dtype={dtype_text(value.dtype)})"
-
-
-def _geometry(value: Value) -> str:
-    found = value.attributes["geometry"]
-    return f"{found.stride}, {found.padding}, {found.dilation}"
-
-
-def _groups(value: Value) -> str:
-    return f"{_geometry(value)}, groups={value.attributes['groups']}"
-
-
 def _cast(value: Value, a: Sequence[Code]) -> str:
     text = f"{a[0]:p}.to({dtype_text(value.dtype)})"
     mask = _MASKS.get(value.dtype)
     return f"({text} & {mask})" if mask else text
-
-
-def _one_hot(value: Value, a: Sequence[Code]) -> str:
-    depth = value.attributes["depth"]
-    return f"({a[0]:p}[..., None] == torch.arange({depth})).to({dtype_text(value.dtype)})"
 
 
 def _take(value: Value, a: Sequence[Code]) -> str:
@@ -176,70 +152,23 @@ def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
     return f'_ClipGradient.apply({a[0]}, {how["limit"]!r}, "{by}")'
 
 
-def _functions(*names: str) -> dict[str, Row | Refused]:
-    return {name: call(f"torch.{name}({{0}})") for name in names}
-
-
 def _joined(a: Sequence[Code]) -> str:
     return ", ".join(code.text for code in a)
 
 
-ROWS: dict[str, Row | Refused] = {
-    "leaf": Refused("what is bound to it is not known"),
-    "constant": Refused("it is written as a number or an array, never computed"),
-    "wire": call("{0}"),
+ROWS = {
     "cast": Row(_cast),
-    "broadcast_to": Row(lambda v, a: f"{a[0]:p}.expand({shape_text(v.shape)})"),
     "reshape": reshape(", keepdim=True)"),
-    "add": _cut(infix("+")),
-    "subtract": _cut(infix("-")),
-    "multiply": _cut(infix("*")),
-    "divide": infix("/"),
-    "floor_divide": call('torch.div({0}, {1}, rounding_mode="floor")'),
-    "remainder": call("torch.remainder({0}, {1})"),
-    "power": _cut(infix("**")),
-    "maximum": call("torch.maximum({0}, {1})"),
-    "minimum": call("torch.minimum({0}, {1})"),
-    "arctan2": call("_arctan2({0}, {1})"),
-    "negative": _cut(prefix("-")),
-    **_functions("abs", "square", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan"),
-    **_functions("tanh", "sign", "floor", "ceil", "round", "isnan", "isfinite"),
-    **_functions("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh"),
-    **_functions("sigmoid", "relu", "erf"),
-    "softplus": call("F.softplus({0}, threshold=80)"),
-    "clip": Row(lambda v, a: f"{a[0]:p}.clamp({v.attributes['lo']!r}, {v.attributes['hi']!r})"),
-    "equal": infix("=="),
-    "not_equal": infix("!="),
-    "less": infix("<"),
-    "less_equal": infix("<="),
-    "greater": infix(">"),
-    "greater_equal": infix(">="),
-    "logical_and": infix("&"),
-    "logical_or": infix("|"),
-    "logical_xor": infix("^"),
-    "logical_not": prefix("~"),
-    "bitwise_and": infix("&"),
-    "bitwise_or": infix("|"),
-    "bitwise_xor": infix("^"),
-    "left_shift": _cut(infix("<<")),
-    "right_shift": infix(">>"),
-    "where": call("torch.where({0}, {1}, {2})", numbers=True),
     "sum": Row(_sum),
     "max": _reduction("{0:p}.amax(dim={axes}, keepdim=True)"),
     "min": _reduction("{0:p}.amin(dim={axes}, keepdim=True)"),
     "any": _reduction("{0:p}.any(dim={axes}, keepdim=True)"),
     "all": _reduction("{0:p}.all(dim={axes}, keepdim=True)"),
-    "argmax": Row(lambda v, a: f"{a[0]:p}.argmax(dim={_axis(v)}, keepdim=True)"),
-    "argmin": Row(lambda v, a: f"{a[0]:p}.argmin(dim={_axis(v)}, keepdim=True)"),
     "logsumexp": _reduction("{0:p}.logsumexp(dim={axes}, keepdim=True)"),
-    "softmax": Row(lambda v, a: f"{a[0]:p}.softmax({_axis(v)})"),
-    "log_softmax": Row(lambda v, a: f"{a[0]:p}.log_softmax({_axis(v)})"),
-    "cumulative_sum": Row(_cumulative),
     "permute_dims": transpose("permute"),
     "flip": Row(lambda v, a: f"{a[0]:p}.flip({shape_text(_axes(v))})"),
     "slice": Row(_slice),
     "embed": Row(_embed),
-    "concat": Row(lambda v, a: f"torch.cat([{_joined(a)}], dim={_axis(v)})"),
     "take": Row(_take),
     "scatter_add": Row(lambda v, a: f"_scatter_add({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"),
     "take_along_axis": Row(lambda v, a: f"_take_along_axis({a[0]}, {_index(v, a)}, {_axis(v)})"),
@@ -252,31 +181,7 @@ ROWS: dict[str, Row | Refused] = {
     "multiply_along_axis": _along("prod"),
     "maximum_along_axis": _along("amax"),
     "minimum_along_axis": _along("amin"),
-    "argsort": Row(
-        lambda v, a: (
-            f"{a[0]:p}.argsort(dim={_axis(v)}, descending={v.attributes['descending']}, "
-            "stable=True)"
-        )
-    ),
-    "one_hot": Row(_one_hot),
-    "matmul": infix("@", numbers=False),
     "einsum": Row(_einsum),
-    "inverse": call("torch.linalg.inv({0})"),
-    "solve": call("torch.linalg.solve({0}, {1})"),
-    "cholesky": call("torch.linalg.cholesky(({0:p} + {0:p}.mT) / 2)"),
-    "determinant": call("torch.linalg.det({0})"),
-    "log_determinant": call("torch.linalg.slogdet({0})[1]"),
-    "determinant_sign": call("torch.linalg.slogdet({0})[0]"),
-    "conv2d": Row(lambda v, a: f"_conv2d({a[0]}, {a[1]}, {_groups(v)})"),
-    "conv2d_x": Row(lambda v, a: f"_conv2d_x({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
-    "conv2d_w": Row(lambda v, a: f"_conv2d_w({a[0]}, {a[1]}, {shape_text(v.shape)}, {_groups(v)})"),
-    "windows": Row(
-        lambda v, a: (
-            f"_windows({a[0]}, {v.attributes['geometry'].window}, {_geometry(v)}, "
-            f"fill={number_text(np.asarray(v.attributes['fill']))})"
-        )
-    ),
-    "fold": Row(lambda v, a: f"_fold({a[0]}, {shape_text(v.shape)}, {_geometry(v)})"),
     "stop_gradient": call("{0:p}.detach()", remark="a stop: no gradient goes back from here"),
     "surrogate": call(
         "{0:p}.detach() + ({1:p} - {1:p}.detach())",
@@ -285,7 +190,7 @@ ROWS: dict[str, Row | Refused] = {
     "clip_gradient": Row(_clip_gradient, remark="the gradient is limited on its way back"),
     "loss_head": Row(_loss_head, remark="a loss: the backward pass begins here"),
 }
-"""A row for each primitive."""
+"""What takes more than an expression."""
 
 
 def _array(array: Array) -> str:
@@ -314,10 +219,12 @@ TORCH = Target(
     "PyTorch",
     ROWS,
     HELPERS,
+    dtype=dtype_text,
     number=_array,
     full=_full,
     array=_array,
     arange=_arange,
     storable=_storable,
+    wrapped=_wrapped,
     reserved=frozenset({"torch", "F", "math", "Path", "load_file"}),
 )

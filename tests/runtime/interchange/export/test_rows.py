@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from gradwire.runtime.calculus import Primitive, Trace, Value
-from gradwire.runtime.interchange.export.rows import ExportError, Refused, Target
+from gradwire.runtime.calculus.spelling import Refused
+from gradwire.runtime.interchange.export.rows import ExportError, Target
 from gradwire.runtime.interchange.export.source import TARGETS
 from gradwire.runtime.interchange.export.systems.jax_rows import JAX
 from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
@@ -28,13 +29,16 @@ def test_every_target_has_a_table():
 
 
 @pytest.mark.parametrize(
-    "rows", [*(target.rows for target in TABLES), ONNX_ROWS], ids=[*TARGETS, "onnx"]
+    ("target", "rows"), [*((t.name, t.rows) for t in TABLES), ("onnx", ONNX_ROWS)]
 )
-def test_every_primitive_has_a_row(rows: Mapping[str, object]):
-    assert set(rows) == {primitive.name for primitive in table()}
-    refused = {name: row.reason for name, row in rows.items() if isinstance(row, Refused)}
-    assert set(refused) == NEVER_COMPUTED | (WITHOUT_OPERATOR if rows is ONNX_ROWS else set())
+def test_every_primitive_is_spelled_or_has_a_row_or_a_reason(
+    target: str, rows: Mapping[str, object]
+):
+    texts = {primitive.name: getattr(primitive.spelling, target) for primitive in table()}
+    refused = {name: text.reason for name, text in texts.items() if isinstance(text, Refused)}
+    assert set(refused) == NEVER_COMPUTED | (WITHOUT_OPERATOR if target == "onnx" else set())
     assert all(refused.values())
+    assert {name for name, text in texts.items() if text is None} == set(rows)
 
 
 @pytest.mark.parametrize(

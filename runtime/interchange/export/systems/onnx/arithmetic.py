@@ -143,10 +143,6 @@ def _clip(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.cast(body.node("Clip", body.cast(a[0], dtype), *given), value.dtype)
 
 
-def _not_equal(body: Body, value: Value, a: Sequence[str]) -> str:
-    return body.node("Not", body.node("Equal", *a))
-
-
 def _bits(op: str, logic: str) -> Write:
     return lambda body, value, a: body.node(logic if value.dtype == "bool" else op, *a)
 
@@ -185,20 +181,7 @@ def _where(body: Body, value: Value, a: Sequence[str]) -> str:
 
 _NARROW = ("int16", "uint16")
 _MAX = _op("Max", *_NARROW)
-_OPS = {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "abs": "Abs",
-    "sqrt": "Sqrt", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos",
-    "tanh": "Tanh", "sigmoid": "Sigmoid", "erf": "Erf", "sign": "Sign",
-    "floor": "Floor", "ceil": "Ceil", "round": "Round", "equal": "Equal", "less": "Less",
-    "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual",
-    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
-    "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
-    "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not",
-}  # fmt: skip
-"""Primitives that are one operator for all dtypes."""
-
 ARITHMETIC: Rows = {
-    **{primitive: _op(name) for primitive, name in _OPS.items()},
     "floor_divide": _floor_divide,
     "remainder": _remainder,
     "power": _op("Pow", "int8", "uint8", "uint32", "uint64", *_NARROW),
@@ -206,7 +189,6 @@ ARITHMETIC: Rows = {
     "minimum": _op("Min", *_NARROW),
     "arctan2": _arctan2,
     "negative": _negative,
-    "square": lambda body, value, a: body.node("Mul", a[0], a[0]),
     "expm1": _expm1,
     "log1p": _log1p,
     "tan": _tan,
@@ -215,7 +197,6 @@ ARITHMETIC: Rows = {
     "isfinite": _is_finite,
     "relu": _relu,
     "clip": _clip,
-    "not_equal": _not_equal,
     "bitwise_and": _bits("BitwiseAnd", "And"),
     "bitwise_or": _bits("BitwiseOr", "Or"),
     "bitwise_xor": _bits("BitwiseXor", "Xor"),
@@ -223,4 +204,4 @@ ARITHMETIC: Rows = {
     "right_shift": _right_shift,
     "where": _where,
 }
-"""Rows of primitives that work element by element."""
+"""Rows of primitives that work element by element and are more than operators."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -13,7 +15,6 @@ from gradwire.blocks.classes.dataclass import dataclass
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.export.code import Array
-    from gradwire.runtime.interchange.export.rows import Refused
 
 Attribute: TypeAlias = "int | float | str | Sequence[int] | Array"
 
@@ -147,7 +148,29 @@ class Body:
 
 Write: TypeAlias = Callable[[Body, "Value", Sequence[str]], str]
 """Writes a value with the names of its inputs, and gives its own."""
-Rows: TypeAlias = "Mapping[str, Write | Refused]"
+
+
+@cache
+def spelled(text: str) -> Write:
+    """The row of a primitive that is spelled as operators; numbers are of the value's dtype."""
+    top = ast.parse(text, mode="eval").body
+
+    def write(body: Body, value: Value, operands: Sequence[str]) -> str:
+        known = dict(zip("abc", operands, strict=False))
+
+        def name(part: ast.expr) -> str:
+            if isinstance(part, ast.Call):
+                return body.node(ast.unparse(part.func), *map(name, part.args))
+            if isinstance(part, ast.Name):
+                return known[part.id]
+            return body.number(ast.literal_eval(part), value.dtype)
+
+        return name(top)
+
+    return write
+
+
+Rows: TypeAlias = Mapping[str, Write]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.interchange.export.rows import Refused
 from gradwire.runtime.interchange.export.systems.onnx.arithmetic import ARITHMETIC
 from gradwire.runtime.interchange.export.systems.onnx.images import IMAGES
 from gradwire.runtime.interchange.export.systems.onnx.nodes import CLIP, LOSS, STOP, SURROGATE
@@ -240,12 +239,7 @@ def _settings(key: str, *names: str) -> Write:
     return write
 
 
-_NO_MATRICES = "it has the determinant of a matrix, but neither its inverse nor its factors"
-
 ROWS: Rows = {
-    "leaf": Refused("what is bound to it is not known"),
-    "constant": Refused("it is a Constant, never computed"),
-    "wire": lambda body, value, a: a[0],
     "cast": lambda body, value, a: body.cast(a[0], value.dtype),
     "broadcast_to": _shaped("Expand"),
     "reshape": _shaped("Reshape"),
@@ -279,17 +273,9 @@ ROWS: Rows = {
     "one_hot": _one_hot,
     "matmul": _through_int64("MatMul", "uint32", "uint64", inputs=2),
     "einsum": _einsum,
-    "inverse": Refused(_NO_MATRICES),
-    "solve": Refused(_NO_MATRICES),
-    "cholesky": Refused(_NO_MATRICES),
-    "determinant": lambda body, value, a: body.node("Det", a[0]),
-    "log_determinant": lambda body, value, a: body.node(
-        "Log", body.node("Abs", body.node("Det", a[0]))
-    ),
-    "determinant_sign": lambda body, value, a: body.node("Sign", body.node("Det", a[0])),
     "stop_gradient": _stop,
     "surrogate": _surrogate,
     "clip_gradient": _settings(CLIP, "limit", "by"),
     "loss_head": _settings(LOSS, "scale", "normalization", "threshold"),
 }
-"""A row for each primitive."""
+"""What is more than operators on the inputs."""

@@ -11,12 +11,19 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import Location
+from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.interchange.export.code import identifier
 from gradwire.runtime.interchange.export.regions import Divider, Region, uses_of
-from gradwire.runtime.interchange.export.rows import ExportError, Refused
-from gradwire.runtime.interchange.export.systems.onnx.nodes import BLOCK, Body, Function, Write
+from gradwire.runtime.interchange.export.rows import ExportError
+from gradwire.runtime.interchange.export.systems.onnx.nodes import (
+    BLOCK,
+    Body,
+    Function,
+    Write,
+    spelled,
+)
 from gradwire.runtime.interchange.export.systems.onnx.rows import ROWS
 
 if TYPE_CHECKING:
@@ -32,11 +39,15 @@ FULL = 32
 
 def row_of(value: Value) -> Write:
     """How a value is written. Raises ExportError where ONNX has no way."""
-    row = ROWS.get(value.primitive.name, Refused("ONNX has no counterpart that Gradwire knows of"))
-    if not isinstance(row, Refused):
-        return row
+    primitive = value.primitive
+    if primitive.name in ROWS and is_own(primitive.kernel):
+        return ROWS[primitive.name]
+    text = primitive.spelling.onnx
+    if isinstance(text, str):
+        return spelled(text)
+    reason = text.reason if text else "ONNX has no counterpart that Gradwire knows of"
     raise ExportError(
-        f"{value.primitive.name} can't be written for ONNX: {row.reason}.",
+        f"{value.primitive.name} can't be written for ONNX: {reason}.",
         location=Location(block=value.owner) if isinstance(value.owner, str) else None,
         next_step="Export for another system, or replace the block.",
     )

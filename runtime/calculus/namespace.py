@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.errors import DTypeError
@@ -18,16 +19,22 @@ from gradwire.runtime.calculus.primitives.reduce import ReduceOps
 from gradwire.runtime.calculus.primitives.scatter import ScatterOps
 from gradwire.runtime.calculus.primitives.shape import ShapeOps
 from gradwire.runtime.calculus.primitives.spatial import SpatialOps
-from gradwire.runtime.calculus.primitives.trigonometry import TrigonometryOps
 from gradwire.runtime.calculus.reverse import sweep, unwrap
+from gradwire.runtime.calculus.value import Primitive
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.value import Value
 
 
+def primitives() -> list[Primitive]:
+    """All primitives of the runtime, family by family."""
+    rooms = dict.fromkeys(family.__module__ for family in Namespace.__mro__)
+    values = (value for room in rooms for value in vars(sys.modules[room]).values())
+    return list(dict.fromkeys(value for value in values if type(value) is Primitive))
+
+
 class Namespace(
     ElementwiseOps,
-    TrigonometryOps,
     LogicOps,
     ShapeOps,
     GatherOps,

@@ -113,10 +113,10 @@ def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any, spelling: Spelling
     return Primitive(name, _broadcast, kernel, rules, elementwise=True, spelling=spelling)
 
 
-def function_of_floats(
+def _function(
     name: str, kernel: Any, rule: Any, short: str = "", scalars: Any = None, **spelling: Any
 ) -> Primitive:
-    """A transcendental function of one input, and its kernel for scalars."""
+    """A transcendental function, with another kernel for scalars."""
     plain = _unary(name, kernel, rule, short, **spelling)
     return replace(plain, transcendental=True, scalar_kernel=scalars)
 
@@ -184,6 +184,25 @@ def _flat(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
     return xp.zeros_like(x)
 
 
+def _circle(xp: Namespace, x: Value) -> Value:
+    """``√(1 − x²)``, exact near ±1."""
+    return xp.sqrt((1 - x) * (1 + x))
+
+
+def _hyperbola(xp: Namespace, x: Value, square: Callable[[Value], Value]) -> Value:
+    """``√(x² ± 1)``, exact near the zeros of the square; |x| where 1 is lost, as x² overflows."""
+    large = xp.abs(x) > 2 / float(np.finfo(x.dtype).eps) ** 0.5
+    return xp.where(large, xp.abs(x), xp.sqrt(square(xp.where(large, 2.0, x))))
+
+
+def _arcsinh_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return g / _hyperbola(xp, x, lambda x: x * x + 1)
+
+
+def _arccosh_rule(xp: Namespace, g: Value, out: Value, x: Value) -> Value:
+    return g / _hyperbola(xp, x, lambda x: (x - 1) * (x + 1))
+
+
 # fmt: off
 ADD = _binary("add", np.add, lambda xp, g, out, a, b: g, lambda xp, g, out, a, b: g,
               operator("+", onnx="Add(a, b)", latex=("a + b:product", "sum"),
@@ -232,8 +251,8 @@ ARCTAN2 = replace(
 )
 
 NEGATIVE = _unary("negative", np.negative, lambda xp, g, out, x: -g, numpy="-a", torch="-a",
-                  jax="-a", onnx=None, javascript="-a", scalar="(-a)",
-                  latex=("-a:product", "sum"), plain=("−a:product", "sum"))
+                  jax="-a", onnx=None, javascript="-a", scalar="(-a)", latex=("-a:product", "sum"),
+                  plain=("−a:product", "sum"))
 ABS = _unary("abs", np.abs, lambda xp, g, out, x: g * xp.sign(x), scalar="abs(a)",
              latex=r"\left|a\right|", plain="|a|")
 SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x), onnx="Mul(a, a)",
@@ -241,33 +260,46 @@ SQUARE = _unary("square", np.square, lambda xp, g, out, x: g * (2 * x), onnx="Mu
                 plain=("a:atom²", "power"))
 SQRT = _unary("sqrt", np.sqrt, lambda xp, g, out, x: g / (2 * out), scalar="sqrt(a)",
               latex=r"\sqrt{a}", plain=("√a:atom", "power"))
-EXP = function_of_floats("exp", np.exp, lambda xp, g, out, x: g * out, scalar="exp(a)",
-                         latex=("e^{a}", "power"))
-EXPM1 = function_of_floats("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1),
-                           onnx=None, scalar="expm1(a)")
-LOG = function_of_floats("log", np.log, lambda xp, g, out, x: g / x, scalar="log(a)",
-                         latex=r"\ln", plain="ln")
-LOG1P = function_of_floats("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x),
-                           onnx=None, scalar="log1p(a)")
-TANH = function_of_floats("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out),
-                          scalars=_tanh_of_scalars, scalar="tanh(a)", latex=r"\tanh")
-SIGMOID = function_of_floats("sigmoid", _sigmoid_kernel,
-                             lambda xp, g, out, x: g * (out * (1 - out)),
-                             scalars=_sigmoid_of_scalars, numpy="_sigmoid(a)",
-                             jax="jax.nn.sigmoid(a)", javascript="1/(1+f(Math.exp(-a)))",
-                             scalar="(1.0/(1.0+exp(-a)))", latex=r"\sigma")
-SOFTPLUS = function_of_floats("softplus", _softplus_kernel,
-                              lambda xp, g, out, x: g * xp.sigmoid(x),
-                              scalars=_softplus_of_scalars, numpy="np.logaddexp(a, 0)",
-                              torch="F.softplus(a, threshold=80)", jax="jax.nn.softplus(a)",
-                              javascript="(a>0?a:a<=0?0:a)+Math.log1p(Math.exp(-Math.abs(a)))",
-                              onnx=None, scalar="log1p(exp(-abs(a)))+(a if a>0.0 else 0.0)")
+EXP = _function("exp", np.exp, lambda xp, g, out, x: g * out, scalar="exp(a)",
+                latex=("e^{a}", "power"))
+EXPM1 = _function("expm1", np.expm1, lambda xp, g, out, x: g * (out + 1), onnx=None,
+                  scalar="expm1(a)")
+LOG = _function("log", np.log, lambda xp, g, out, x: g / x, scalar="log(a)", latex=r"\ln",
+                plain="ln")
+LOG1P = _function("log1p", np.log1p, lambda xp, g, out, x: g / (1 + x), onnx=None,
+                  scalar="log1p(a)")
+SIN = _function("sin", np.sin, lambda xp, g, out, x: g * xp.cos(x), scalar="sin(a)", latex=r"\sin")
+COS = _function("cos", np.cos, lambda xp, g, out, x: -g * xp.sin(x), scalar="cos(a)", latex=r"\cos")
+TAN = _function("tan", np.tan, lambda xp, g, out, x: g * (1 + out * out), onnx=None,
+                scalar="tan(a)", latex=r"\tan")
+ARCSIN = _function("arcsin", np.arcsin, lambda xp, g, out, x: g / _circle(xp, x), "asin",
+                   latex=r"\arcsin")
+ARCCOS = _function("arccos", np.arccos, lambda xp, g, out, x: -g / _circle(xp, x), "acos",
+                   latex=r"\arccos")
+ARCTAN = _function("arctan", np.arctan, lambda xp, g, out, x: g / (1 + x * x), "atan",
+                   latex=r"\arctan")
+TANH = _function("tanh", np.tanh, lambda xp, g, out, x: g * (1 - out * out),
+                 scalars=_tanh_of_scalars, scalar="tanh(a)", latex=r"\tanh")
+SINH = _function("sinh", np.sinh, lambda xp, g, out, x: g * xp.cosh(x), latex=r"\sinh")
+COSH = _function("cosh", np.cosh, lambda xp, g, out, x: g * xp.sinh(x), latex=r"\cosh")
+ARCSINH = _function("arcsinh", np.arcsinh, _arcsinh_rule, "asinh", latex=r"\operatorname{arsinh}")
+ARCCOSH = _function("arccosh", np.arccosh, _arccosh_rule, "acosh", latex=r"\operatorname{arcosh}")
+ARCTANH = _function("arctanh", np.arctanh, lambda xp, g, out, x: g / ((1 - x) * (1 + x)), "atanh",
+                    latex=r"\operatorname{artanh}")
+SIGMOID = _function("sigmoid", _sigmoid_kernel, lambda xp, g, out, x: g * (out * (1 - out)),
+                    scalars=_sigmoid_of_scalars, numpy="_sigmoid(a)", jax="jax.nn.sigmoid(a)",
+                    javascript="1/(1+f(Math.exp(-a)))", scalar="(1.0/(1.0+exp(-a)))",
+                    latex=r"\sigma")
+SOFTPLUS = _function("softplus", _softplus_kernel, lambda xp, g, out, x: g * xp.sigmoid(x),
+                     scalars=_softplus_of_scalars, numpy="np.logaddexp(a, 0)",
+                     torch="F.softplus(a, threshold=80)", jax="jax.nn.softplus(a)",
+                     javascript="(a>0?a:a<=0?0:a)+Math.log1p(Math.exp(-Math.abs(a)))", onnx=None,
+                     scalar="log1p(exp(-abs(a)))+(a if a>0.0 else 0.0)")
 RELU = _unary("relu", _relu_kernel, _relu_rule, numpy="np.maximum(a, 0)", jax="jax.nn.relu(a)",
               onnx=None, javascript="Math.max(a,0)", scalar="a if a>0.0 or a!=a else 0.0")
-ERF = function_of_floats("erf", erf_kernel,
-                         lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)),
-                         scalars=erf_of_scalars, numpy="_erf(a)", jax="lax.erf(a)",
-                         javascript="erf(a)", scalar="erf(a)")
+ERF = _function("erf", erf_kernel, lambda xp, g, out, x: g * (1.1283791670955126 * xp.exp(-x * x)),
+                scalars=erf_of_scalars, numpy="_erf(a)", jax="lax.erf(a)", javascript="erf(a)",
+                scalar="erf(a)")
 SIGN = _unary("sign", np.sign, _flat, scalar="a if a!=a else float((a>0.0)-(a<0.0))")
 FLOOR = _unary("floor", np.floor, _flat, scalar="copysign(floor(a),a)")
 CEIL = _unary("ceil", np.ceil, _flat, scalar="copysign(ceil(a),a)")
@@ -393,6 +425,50 @@ class ElementwiseOps(BaseOps):
     def log1p(self, x: Any) -> Value:
         """``log(1 + x)``, exact near 0."""
         return self._function(LOG1P, x)
+
+    def sin(self, x: Any) -> Value:
+        """Sine of x in radians."""
+        return self._function(SIN, x)
+
+    def cos(self, x: Any) -> Value:
+        """Cosine of x in radians."""
+        return self._function(COS, x)
+
+    def tan(self, x: Any) -> Value:
+        """Tangent of x in radians."""
+        return self._function(TAN, x)
+
+    def arcsin(self, x: Any) -> Value:
+        """Angle whose sine is x, −π/2 to π/2; NaN for |x| > 1, gradient ∞ at ±1."""
+        return self._function(ARCSIN, x)
+
+    def arccos(self, x: Any) -> Value:
+        """Angle whose cosine is x, 0 to π; NaN for |x| > 1, gradient −∞ at ±1."""
+        return self._function(ARCCOS, x)
+
+    def arctan(self, x: Any) -> Value:
+        """Angle whose tangent is x, −π/2 to π/2."""
+        return self._function(ARCTAN, x)
+
+    def sinh(self, x: Any) -> Value:
+        """Hyperbolic sine, ``(eˣ − e⁻ˣ)/2``, exact near 0."""
+        return self._function(SINH, x)
+
+    def cosh(self, x: Any) -> Value:
+        """Hyperbolic cosine, ``(eˣ + e⁻ˣ)/2``."""
+        return self._function(COSH, x)
+
+    def arcsinh(self, x: Any) -> Value:
+        """Number whose hyperbolic sine is x, exact near 0."""
+        return self._function(ARCSINH, x)
+
+    def arccosh(self, x: Any) -> Value:
+        """Number ≥ 0 whose hyperbolic cosine is x; NaN for x < 1, gradient ∞ at 1."""
+        return self._function(ARCCOSH, x)
+
+    def arctanh(self, x: Any) -> Value:
+        """Number whose hyperbolic tangent is x; ±∞ at ±1, NaN beyond."""
+        return self._function(ARCTANH, x)
 
     def tanh(self, x: Any) -> Value:
         """Hyperbolic tangent."""

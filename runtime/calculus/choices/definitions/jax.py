@@ -14,6 +14,8 @@ from gradwire.runtime.calculus.choices.definitions.operations import (
 )
 from gradwire.runtime.calculus.primitives.elementwise import (
     ABS,
+    ARCCOSH,
+    ARCSINH,
     ARCTAN2,
     CEIL,
     DIVIDE,
@@ -26,7 +28,6 @@ from gradwire.runtime.calculus.primitives.elementwise import (
     SIGN,
     TANH,
 )
-from gradwire.runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
@@ -135,11 +136,11 @@ class Operations(FirstOfWindow):
 
     def arcsinh(self, x: Any) -> Value:
         """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
-        return self._of_float(_ARCSINH, x)
+        return self._function(_ARCSINH, x)
 
     def arccosh(self, x: Any) -> Value:
         """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
-        return self._of_float(_ARCCOSH, x)
+        return self._function(_ARCCOSH, x)
 
     def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient NaN at 0."""

@@ -14,10 +14,17 @@ from gradwire.runtime.calculus.choices.definitions.operations import (
     custom,
     with_rules,
 )
-from gradwire.runtime.calculus.primitives.elementwise import ABS, ARCTAN2, DIVIDE, POWER, RELU
+from gradwire.runtime.calculus.primitives.elementwise import (
+    ABS,
+    ARCCOSH,
+    ARCSINH,
+    ARCTAN2,
+    DIVIDE,
+    POWER,
+    RELU,
+)
 from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
 from gradwire.runtime.calculus.primitives.scatter import SET_ALONG
-from gradwire.runtime.calculus.primitives.trigonometry import ARCCOSH, ARCSINH
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
@@ -96,11 +103,11 @@ class Operations(FirstOfWindow):
 
     def arcsinh(self, x: Any) -> Value:
         """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
-        return self._of_float(_ARCSINH, x)
+        return self._function(_ARCSINH, x)
 
     def arccosh(self, x: Any) -> Value:
         """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
-        return self._of_float(_ARCCOSH, x)
+        return self._function(_ARCCOSH, x)
 
     def set_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
         """``x`` with updates in its place; gradient to all updates of a place."""

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from numpy import typing as npt
 
 from gradwire.blocks.errors import RunError
+from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus.dtypes import INTEGERS, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
 from gradwire.runtime.publish.living.computing.kernels import KERNELS
 from gradwire.runtime.publish.living.computing.numbers import LARGEST_INTEGER
 
 if TYPE_CHECKING:
+    from gradwire.runtime.calculus import Primitive
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.publish.living.computing.tape import Tape
 
@@ -51,13 +53,23 @@ def _obstacles(tape: Tape) -> Iterator[str]:
     if total > MOST_ELEMENTS:
         yield f"It computes {total:,} numbers, and a page {MOST_ELEMENTS:,}."
     for op in tape.ops:
-        value, name = op.value, op.value.primitive.name
+        value = op.value
         if value.dtype not in DTYPES:
             yield f"{value.owner} computes in {value.dtype}, which browsers don't."
-        if name not in KERNELS and name not in _WITHOUT_KERNEL:
-            yield f"The page has no arithmetic for {name!r} of {value.owner}."
+        if not _is_computed(value.primitive):
+            yield f"The page has no arithmetic for {value.primitive.name!r} of {value.owner}."
         if value.primitive is CONSTANT and not is_exact(value.attributes["array"]):
             yield inexact(str(value.owner))
+
+
+def _is_computed(primitive: Primitive) -> bool:
+    """A plug-in's is computed as it is spelled, by its name."""
+    is_known = primitive.name in KERNELS | _WITHOUT_KERNEL
+    return (
+        is_known
+        if is_own(primitive.kernel)
+        else not is_known and bool(primitive.spelling.javascript)
+    )
 
 
 def is_exact(array: npt.NDArray[Any]) -> bool:

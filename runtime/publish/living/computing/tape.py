@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus import BackwardRules, Primitive, Value, passes_gradient, sweep
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
@@ -185,7 +186,10 @@ def _json(
         return [value.index, place[adjoints[value]] if value in adjoints else -1]
 
     step = program.trace.step
+    used = {op.value.primitive for op in ops}
+    foreign = {p.name: p.spelling.javascript for p in used if not is_own(p.kernel)}
     return {
+        **({"foreign": foreign} if foreign else {}),
         "ops": [
             [op.value.primitive.name, op.inputs, op.value.shape, op.value.dtype,
              number[str(op.value.owner or "")], op.guard, int(op.value.index >= end),

@@ -70,8 +70,9 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     computes, and such a page is not packed.
     """
     computed = {op[0] for tape in data["tapes"] for op in tape["ops"]}
+    foreign = {k: text for tape in data["tapes"] for k, text in tape.get("foreign", {}).items()}
     kinds = {kind for kind, *_ in data["blocks"].values()}
-    script = page_script("lesson" in data, Needs(computed, kinds))
+    script = page_script("lesson" in data, Needs(computed, kinds, foreign))
     look = styled(PAGE_STYLE)
     data = shared(compacted(data), fallback)
     scripts = [script, extra] if extra else [LOADER, script]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gradwire.runtime.publish.living.computing.kernels import kernel_parts, loops, source
@@ -64,6 +65,8 @@ class Needs(NamedTuple):
     """Names of primitives."""
     kinds: Collection[str] | None = None
     """Types of blocks."""
+    foreign: Mapping[str, str] = MappingProxyType({})
+    """The expressions of primitives of plug-ins."""
 
 
 EVERYTHING = Needs()
@@ -83,7 +86,12 @@ def page_script(has_lesson: bool, needs: Needs = EVERYTHING) -> str:
 def _joined(needs: Needs, parts: Iterable[str]) -> str:
     parts = (*ARRAY_PARTS, *kernel_parts(needs.computed), *parts)
     script = "".join(minified(source(part)) for part in parts)
-    return "'use strict';\n" + loops(needs.computed) + words(script, needs.kinds) + script
+    return (
+        "'use strict';\n"
+        + loops(needs.computed, needs.foreign)
+        + words(script, needs.kinds)
+        + script
+    )
 
 
 def minified(script: str) -> str:

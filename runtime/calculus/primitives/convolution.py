@@ -251,8 +251,8 @@ def _fold_kernel(patches: Any, *, out: Any, shape: Shape, geometry: Geometry) ->
     _fold_into(patches, out, geometry)
 
 
-def _convolution(call: str) -> Spelling:
-    return Spelling(call, call, call.replace("groups=", ""))
+def _convolution(call: str, **others: str) -> Spelling:
+    return Spelling(call, call, call.replace("groups=", ""))._replace(**others)
 
 
 CONV2D = Primitive(
@@ -263,7 +263,9 @@ CONV2D = Primitive(
         lambda xp, g, out, x, w, **how: xp.conv2d_x(g, w, x.shape, **how),
         lambda xp, g, out, x, w, **how: xp.conv2d_w(x, g, w.shape, **how),
     ),
-    spelling=_convolution("_conv2d(a, b, geometry, groups=groups)"),
+    spelling=_convolution(
+        "_conv2d(a, b, geometry, groups=groups)", latex=r"\mathrm{conv}", plain="conv"
+    ),
 )
 CONV2D_X = Primitive(
     "conv2d_x",
@@ -273,7 +275,11 @@ CONV2D_X = Primitive(
         lambda xp, h, out, g, w, *, shape, **how: xp.conv2d_c(h, w, **how),
         lambda xp, h, out, g, w, *, shape, **how: xp.conv2d_w(h, g, w.shape, **how),
     ),
-    spelling=_convolution("_conv2d_x(a, b, shape, geometry, groups=groups)"),
+    spelling=_convolution(
+        "_conv2d_x(a, b, shape, geometry, groups=groups)",
+        latex=r"\mathrm{conv}^{\top}",
+        plain="convᵀ",
+    ),
 )
 CONV2D_W = Primitive(
     "conv2d_w",

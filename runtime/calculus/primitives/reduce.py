@@ -165,7 +165,8 @@ def _normalised(name: str) -> Spelling:
 
 # fmt: off
 SUM = Primitive("sum", _reduced, _sum_kernel,
-                (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),))
+                (lambda xp, g, out, x, *, axes: xp.broadcast_to(g, x.shape),),
+                spelling=Spelling(latex=(r"\sum a:product", "product")))
 MAX = Primitive("max", _reduced, _reducer(np.maximum.reduce), (_extreme_rule,),
                 spelling=_reduction("max"))
 MIN = Primitive("min", _reduced, _reducer(np.minimum.reduce), (_extreme_rule,),

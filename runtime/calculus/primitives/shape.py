@@ -83,6 +83,7 @@ PERMUTE = Primitive(
     lambda x, *, axes: np.transpose(x, axes),
     (_unpermuted,),
     view=True,
+    spelling=Spelling(latex=(r"a:atom^{\top}", "power"), plain=("a:atomᵀ", "power")),
 )
 FLIP = Primitive(
     "flip",

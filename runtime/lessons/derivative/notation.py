@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.calculus.primitives.base import CONSTANT
+from gradwire.runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, RESHAPE, WIRE
+from gradwire.runtime.calculus.primitives.elementwise import DIVIDE, MULTIPLY, NEGATIVE
+from gradwire.runtime.calculus.primitives.gradient import LOSS_HEAD
+from gradwire.runtime.calculus.primitives.logic import LOGICAL_AND, WHERE
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus import Primitive, Value
 
 LONGEST = 240
 """Characters of a formula; a longer one explains nothing."""
 SUM, PRODUCT, POWER, ATOM = range(4)
 """How tightly the outermost operation of a formula binds."""
-_SAME = frozenset({"wire", "cast", "broadcast_to", "reshape", "loss_head"})
+_BINDS = {"sum": SUM, "product": PRODUCT, "power": POWER, "atom": ATOM}
+_OPERAND = re.compile(r"(?<![\w\\])([abc])(?::(product|power|atom)|(?!\w))")
+"""An input in the spelling of a primitive."""
+_SAME = frozenset({WIRE, CAST, BROADCAST, RESHAPE, LOSS_HEAD})
 """Primitives that change the form of a value but not what a formula says of it."""
 
 
@@ -30,22 +37,14 @@ class Formula:
     is_truth: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    """How a primitive is written: a template, and what the operands must bind at least."""
-
-    template: str
-    operands: tuple[int, ...] = (SUM, SUM)
-    binds: int = ATOM
-    is_truth: bool = False
-
-
 @dataclass(frozen=True)
 class Notation:
-    """How formulas look. ``unknown`` stands for an array that no formula describes."""
+    """How formulas look: as rows spell primitives under its name, and what lies between them.
 
-    operations: Mapping[str, _Operation]
-    functions: Mapping[str, str]
+    ``unknown`` stands for an array that no formula describes.
+    """
+
+    name: str
     minus: str
     group: str
     bracket: str
@@ -79,41 +78,44 @@ class Notation:
         return Formula(text.replace("−", self.minus), binds, float(value))
 
     def _formula(self, value: Value, inputs: list[Formula]) -> Formula:
-        name = value.primitive.name
-        if value.primitive is CONSTANT:
+        primitive = value.primitive
+        if primitive is CONSTANT:
             array = value.attributes["array"]
             is_one = array.size and (array == array.flat[0]).all()
             return self.number(array.flat[0]) if is_one else Formula(self.unknown)
-        if name in _SAME:
+        if primitive in _SAME:
             return inputs[0]
-        if name == "where":
+        if primitive is WHERE:
             return self._where(*inputs)
-        return self._simpler(name, inputs) or self._applied(name, inputs)
+        return self._simpler(primitive, inputs) or self._applied(primitive, inputs)
 
-    def _simpler(self, name: str, inputs: list[Formula]) -> Formula | None:
+    def _simpler(self, primitive: Primitive, inputs: list[Formula]) -> Formula | None:
         """Without a factor of 1 or −1."""
-        if name == "divide" and inputs[1].constant == 1:
+        if primitive is DIVIDE and inputs[1].constant == 1:
             return inputs[0]
-        for one, other in (inputs, inputs[::-1]) if name == "multiply" else ():
+        for one, other in (inputs, inputs[::-1]) if primitive is MULTIPLY else ():
             if one.constant == 1:
                 return other
             if one.constant == -1:
-                return self._applied("negative", [other])
+                return self._applied(NEGATIVE, [other])
         return None
 
-    def _applied(self, name: str, inputs: Sequence[Formula]) -> Formula:
-        operation = self.operations.get(name)
-        if operation is None:
+    def _applied(self, primitive: Primitive, inputs: Sequence[Formula]) -> Formula:
+        spelled = getattr(primitive.spelling, self.name)
+        if spelled is None:
+            spelled = self.upright.format(primitive.name.replace("_", self.underscore))
+        text, binds = (spelled, "atom") if isinstance(spelled, str) else spelled
+        if not _OPERAND.search(text):
             arguments = self.separator.join(formula.text for formula in inputs)
-            title = name.replace("_", self.underscore)
-            function = self.functions.get(name) or self.upright.format(title)
-            return Formula(f"{function}{self.group.format(arguments)}")
-        parts = (
-            formula.text if formula.binds >= wanted else self.group.format(formula.text)
-            for formula, wanted in zip(inputs, operation.operands, strict=False)
-        )
-        truth = operation.is_truth or (name == "logical_and" and all(x.is_truth for x in inputs))
-        return Formula(operation.template.format(*parts), operation.binds, is_truth=truth)
+            return Formula(f"{text}{self.group.format(arguments)}")
+
+        def operand(match: re.Match[str]) -> str:
+            formula, wanted = inputs["abc".index(match[1])], _BINDS[match[2] or "sum"]
+            return formula.text if formula.binds >= wanted else self.group.format(formula.text)
+
+        both = primitive is LOGICAL_AND and all(formula.is_truth for formula in inputs)
+        is_truth = both or text.startswith(self.bracket.split("{}")[0])
+        return Formula(_OPERAND.sub(operand, text), _BINDS[binds], is_truth=is_truth)
 
     def _where(self, condition: Formula, a: Formula, b: Formula) -> Formula:
         """A bracket times what is chosen, where the other is 0; else a function."""
@@ -122,59 +124,17 @@ class Notation:
             return self._product(a, chosen)
         if a.constant == 0:
             return self._product(b, self._truth(f"{self.negation}{condition.text}"))
-        return self._applied("choose", (condition, a, b))
+        return self._applied(WHERE, (condition, a, b))
 
     def _product(self, a: Formula, b: Formula) -> Formula:
-        return self._simpler("multiply", [a, b]) or self._applied("multiply", [a, b])
+        return self._simpler(MULTIPLY, [a, b]) or self._applied(MULTIPLY, [a, b])
 
     def _truth(self, text: str) -> Formula:
         return Formula(self.bracket.format(text), is_truth=True)
 
 
-def _comparisons(bracket: str, signs: Mapping[str, str]) -> dict[str, _Operation]:
-    return {
-        name: _Operation(bracket.format(f"{{}} {sign} {{}}"), is_truth=True)
-        for name, sign in signs.items()
-    }
-
-
 LATEX = Notation(
-    operations={
-        "add": _Operation("{} + {}", (SUM, PRODUCT), SUM),
-        "subtract": _Operation("{} - {}", (SUM, PRODUCT), SUM),
-        "negative": _Operation("-{}", (PRODUCT,), SUM),
-        "multiply": _Operation(r"{} \cdot {}", (PRODUCT, PRODUCT), PRODUCT),
-        "divide": _Operation(r"\frac{{{}}}{{{}}}", binds=POWER),
-        "matmul": _Operation(r"{}\, {}", (PRODUCT, PRODUCT), PRODUCT),
-        "power": _Operation("{}^{{{}}}", (ATOM, SUM), POWER),
-        "square": _Operation("{}^{{2}}", (ATOM,), POWER),
-        "sqrt": _Operation(r"\sqrt{{{}}}"),
-        "exp": _Operation("e^{{{}}}", binds=POWER),
-        "abs": _Operation(r"\left|{}\right|"),
-        "sum": _Operation(r"\sum {}", (PRODUCT,), PRODUCT),
-        "permute_dims": _Operation(r"{}^{{\top}}", (ATOM,), POWER),
-        "inverse": _Operation("{}^{{-1}}", (ATOM,), POWER),
-        "solve": _Operation(r"{}^{{-1}} {}", (ATOM, PRODUCT), PRODUCT),
-        "log_determinant": _Operation(r"\ln\left|\det {}\right|", (ATOM,)),
-        "logical_and": _Operation("{} {}", (ATOM, ATOM)),
-        "choose": _Operation(r"\mathrm{{where}}\left({},\, {},\, {}\right)", (SUM,) * 3),
-        **_comparisons(
-            r"\left[{}\right]",
-            {
-                "less": "<", "less_equal": r"\leq", "equal": "=",
-                "greater": ">", "greater_equal": r"\geq", "not_equal": r"\neq",
-            },
-        ),
-    },
-    functions={
-        "log": r"\ln", "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "tanh": r"\tanh",
-        "arcsin": r"\arcsin", "arccos": r"\arccos", "arctan": r"\arctan", "sinh": r"\sinh",
-        "cosh": r"\cosh", "arcsinh": r"\operatorname{arsinh}",
-        "arccosh": r"\operatorname{arcosh}", "arctanh": r"\operatorname{artanh}",
-        "maximum": r"\max", "minimum": r"\min", "sigmoid": r"\sigma",
-        "determinant": r"\det", "cholesky": r"\mathrm{chol}",
-        "conv2d": r"\mathrm{conv}", "conv2d_x": r"\mathrm{conv}^{\top}",
-    },
+    name="latex",
     minus="-",
     group=r"\left({}\right)",
     bracket=r"\left[{}\right]",
@@ -183,37 +143,9 @@ LATEX = Notation(
     negation=r"\neg\, ",
     separator=r",\, ",
     unknown=r"\ldots",
-)  # fmt: skip
+)
 PLAIN = Notation(
-    operations={
-        "add": _Operation("{} + {}", (SUM, PRODUCT), SUM),
-        "subtract": _Operation("{} − {}", (SUM, PRODUCT), SUM),
-        "negative": _Operation("−{}", (PRODUCT,), SUM),
-        "multiply": _Operation("{} × {}", (PRODUCT, PRODUCT), PRODUCT),
-        "divide": _Operation("{} / {}", (PRODUCT, POWER), PRODUCT),
-        "matmul": _Operation("{} @ {}", (PRODUCT, POWER), PRODUCT),
-        "power": _Operation("{}^{}", (ATOM, ATOM), POWER),
-        "square": _Operation("{}²", (ATOM,), POWER),
-        "sqrt": _Operation("√{}", (ATOM,), POWER),
-        "abs": _Operation("|{}|"),
-        "permute_dims": _Operation("{}ᵀ", (ATOM,), POWER),
-        "inverse": _Operation("{}⁻¹", (ATOM,), POWER),
-        "solve": _Operation("{}⁻¹ {}", (ATOM, PRODUCT), PRODUCT),
-        "log_determinant": _Operation("ln |det {}|", (ATOM,)),
-        "logical_and": _Operation("{} {}", (ATOM, ATOM)),
-        "choose": _Operation("where({}, {}, {})", (SUM,) * 3),
-        **_comparisons(
-            "[{}]",
-            {
-                "less": "<", "less_equal": "≤", "equal": "=",
-                "greater": ">", "greater_equal": "≥", "not_equal": "≠",
-            },
-        ),
-    },
-    functions={
-        "log": "ln", "maximum": "max", "minimum": "min", "conv2d": "conv", "conv2d_x": "convᵀ",
-        "determinant": "det", "cholesky": "chol",
-    },
+    name="plain",
     minus="−",
     group="({})",
     bracket="[{}]",
@@ -222,4 +154,4 @@ PLAIN = Notation(
     negation="not ",
     separator=", ",
     unknown="…",
-)  # fmt: skip
+)

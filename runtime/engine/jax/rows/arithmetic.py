@@ -1,8 +1,7 @@
-"""Arithmetic of two operands, and functions that are exact."""
+"""Arithmetic and functions that are exact, of operands in their common shape."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +18,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
 
 
-def of_two(function: Callable[[Array, Array], Array]) -> Row:
-    """The row of a function of two arrays of one shape."""
-    return Row(lambda a, b: function(*broadcast(a, b)))
-
-
 def _is_float(x: Array) -> bool:
     return bool(jnp.issubdtype(x.dtype, jnp.floating))
-
-
-def _is_unsigned(x: Array) -> bool:
-    return bool(jnp.issubdtype(x.dtype, jnp.unsignedinteger))
 
 
 def _opposite(rest: Array, b: Array) -> Array:
@@ -38,7 +28,6 @@ def _opposite(rest: Array, b: Array) -> Array:
 
 
 def _floor_divide(a: Array, b: Array) -> Array:
-    a, b = broadcast(a, b)
     return _floored(wide(a), wide(b)) if _is_float(a) else _whole_quotient(a, b)
 
 
@@ -57,7 +46,6 @@ def _floored(a: Array, b: Array) -> Array:
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    a, b = broadcast(a, b)
     rest = lax.rem(a, b)
     found = jnp.where(_opposite(rest, b), rest + b, rest)
     if not _is_float(a):
@@ -81,7 +69,6 @@ def _second(value: Value) -> Any:
 
 
 def _power(a: Array, b: Array) -> Array:
-    a, b = broadcast(a, b)
     return lax.pow(a, b) if _is_float(a) else _whole_power(a, b)
 
 
@@ -106,10 +93,6 @@ def _never_to_negative(value: Value) -> bool:
     return value.dtype not in SIGNED or bool(np.all(_second(value) >= 0))
 
 
-def _abs(x: Array) -> Array:
-    return x if _is_unsigned(x) else lax.abs(x)
-
-
 def _sign(x: Array) -> Array:
     """Of −0 it is 0."""
     return jnp.where(x == 0, jnp.zeros_like(x), lax.sign(x))
@@ -126,10 +109,6 @@ def _clip(x: Array, *, lo: float | None, hi: float | None) -> Array:
 
 
 ROWS = {
-    "add": of_two(lax.add),
-    "subtract": of_two(lax.sub),
-    "multiply": of_two(lax.mul),
-    "divide": of_two(lax.div),
     "floor_divide": Row(
         _floor_divide, _by_zero, lambda v: "an integer has no quotient by 0", _never_by_zero
     ),
@@ -142,15 +121,10 @@ ROWS = {
         lambda v: "Integers to negative integer powers are not allowed.",
         _never_to_negative,
     ),
-    "maximum": of_two(lax.max),
-    "minimum": of_two(lax.min),
-    "negative": Row(lax.neg),
-    "abs": Row(_abs),
     "square": Row(lambda x: x * x),
     "sign": Row(_sign),
-    "floor": Row(lax.floor),
-    "ceil": Row(lax.ceil),
     "round": Row(lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)),
     "relu": Row(_relu),
     "clip": Row(_clip),
+    "where": Row(lax.select),
 }

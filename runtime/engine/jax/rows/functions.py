@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.arithmetic import of_two
 from gradwire.runtime.engine.jax.rows.base import Row
 
 if TYPE_CHECKING:
@@ -59,25 +58,12 @@ def _erf(x: Array) -> Array:
 
 
 ROWS = {
-    "sqrt": Row(lax.sqrt),
-    "exp": Row(lax.exp),
-    "expm1": Row(lax.expm1),
-    "log": Row(lax.log),
     "log1p": Row(_log1p),
-    "sin": Row(lax.sin),
-    "cos": Row(lax.cos),
-    "tan": Row(lax.tan),
-    "arcsin": Row(lax.asin),
-    "arccos": Row(lax.acos),
-    "arctan": Row(lax.atan),
-    "arctan2": of_two(lax.atan2),
+    "arctan2": Row(lax.atan2),
     "sinh": Row(_sinh),
     "cosh": Row(_cosh),
-    "tanh": Row(lax.tanh),
-    "arcsinh": Row(lax.asinh),
     "arccosh": Row(lax.acosh),
     "arctanh": Row(_arctanh),
-    "sigmoid": Row(lax.logistic),
     "softplus": Row(_softplus),
     "erf": Row(_erf),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jax import lax
@@ -14,14 +13,6 @@ if TYPE_CHECKING:
     from jax import Array
 
     from gradwire.blocks.block import Shape
-
-
-def _reduction(function: Callable[..., Array]) -> Row:
-    return Row(lambda x, *, axes: function(x, axis=axes, keepdims=True))
-
-
-def _argument(function: Callable[..., Array]) -> Row:
-    return Row(lambda x, *, axis: jnp.expand_dims(function(x, axis, jnp.int64), axis))
 
 
 def _sum(x: Array, *, axes: Shape) -> Array:
@@ -82,12 +73,6 @@ def _sum_of_squares(x: Array) -> Array:
 
 ROWS = {
     "sum": Row(_sum),
-    "max": _reduction(jnp.max),
-    "min": _reduction(jnp.min),
-    "any": _reduction(jnp.any),
-    "all": _reduction(jnp.all),
-    "argmax": _argument(lax.argmax),
-    "argmin": _argument(lax.argmin),
     "logsumexp": Row(_logsumexp),
     "softmax": Row(_softmax),
     "log_softmax": Row(_log_softmax),

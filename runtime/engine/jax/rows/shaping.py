@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
-from jax import numpy as jnp
 
 from gradwire.runtime.engine.jax.rows.base import Row
 
@@ -54,15 +53,12 @@ IDENTITY = Row(lambda x, *_, **__: x)
 """The first input; the gradient is the trace's concern."""
 
 ROWS = {
-    "cast": Row(lambda x, *, dtype: x.astype(dtype)),
-    "broadcast_to": Row(lambda x, *, shape: jnp.broadcast_to(x, shape)),
     "reshape": Row(lambda x, *, shape: lax.reshape(x, shape)),
     "permute_dims": Row(lambda x, *, axes: lax.transpose(x, axes)),
     "flip": Row(lambda x, *, axes: lax.rev(x, axes)),
     "slice": Row(_slice),
     "embed": Row(_embed),
     "concat": Row(lambda *parts, axis, ends: lax.concatenate(parts, axis)),
-    "wire": IDENTITY,
     "stop_gradient": IDENTITY,
     "surrogate": IDENTITY,
     "clip_gradient": IDENTITY,

@@ -1,4 +1,4 @@
-"""How JAX computes each primitive: one row each, to the numbers of the numpy kernels.
+"""How JAX computes each primitive: as it is spelled, or by a row, to the numbers of numpy kernels.
 
 What XLA makes of them differs: numbers below the least normal one are 0 on a processor; functions
 round in another way, by up to 8 units in the last place; sums are added in another order; dividing
@@ -10,9 +10,12 @@ take the other one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from functools import cache
+from types import CodeType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import jax
+from jax import lax
 from jax import numpy as jnp
 
 from gradwire.blocks.plugins import is_own
@@ -22,39 +25,54 @@ from gradwire.runtime.engine.jax.rows import (
     functions,
     indexing,
     linear,
-    logic,
     matrices,
     reductions,
     scattering,
     shaping,
 )
+from gradwire.runtime.engine.jax.rows.base import broadcast
 from gradwire.runtime.engine.jax.rows.foreign import called
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.jax.rows.base import Row
 
-_FAMILIES = (arithmetic, functions, logic, reductions, shaping, indexing, scattering, linear,
+_FAMILIES = (arithmetic, functions, reductions, shaping, indexing, scattering, linear,
              matrices, convolution)  # fmt: skip
 ROWS: Mapping[str, Row] = MappingProxyType(
     {name: row for family in _FAMILIES for name, row in family.ROWS.items()}
 )
-"""The row of each primitive by its name; leaves and constants have none."""
+"""The rows of primitives that are not what they are spelled as, by name."""
 
 
 def apply(value: Value, arrays: Sequence[Any]) -> Any:
     """A value, in its dtype and shape, from the arrays of its inputs; within ``enable_x64``.
 
     Transcendental functions of float32 scalars are computed in float64, as numpy's are. A primitive
-    of a plug-in is called on the host.
+    of a plug-in that is not spelled for JAX is called on the host.
     """
-    row = _row(value)
+    primitive, row = value.primitive, _row(value)
     inputs = [jnp.asarray(x) for x in arrays]
-    if row is None:
+    if row is None and not isinstance(primitive.spelling.jax, str):
         return called(value, inputs)
-    if value.primitive.transcendental and not value.shape and value.dtype == "float32":
+    if primitive.elementwise:
+        inputs = list(broadcast(*inputs))
+    if primitive.transcendental and not value.shape and value.dtype == "float32":
         inputs = [x.astype(jnp.float64) for x in inputs]
-    return row.compute(*inputs, **value.attributes).astype(value.dtype)
+    found = _spelled(value, inputs) if row is None else row.compute(*inputs, **value.attributes)
+    return found.astype(value.dtype)
+
+
+def _spelled(value: Value, inputs: Sequence[Any]) -> Any:
+    """What a primitive is by its spelling, which names its inputs and attributes."""
+    names = {"jax": jax, "jnp": jnp, "lax": lax, "shape": value.shape, "dtype": value.dtype}
+    names |= zip("abc", inputs, strict=False)
+    return eval(_code(str(value.primitive.spelling.jax)), names | dict(value.attributes))
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "<spelling>", "eval")
 
 
 def failure(value: Value, arrays: Sequence[Any]) -> Any | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         compiled,
     )
     from gradwire.runtime.engine.plan.native.machine import address, installed
-    from gradwire.runtime.engine.plan.native.operations import compiles
+    from gradwire.runtime.engine.plan.native.operations import compiles, native_name
     from gradwire.runtime.engine.plan.native.straight import compiled_straight, compiles_straight
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "compiles_straight",
     "installed",
     "is_simple",
+    "native_name",
 ]
 
 __getattr__ = imported_on_use(
@@ -37,7 +38,7 @@ __getattr__ = imported_on_use(
         "functions.powers": "is_simple",
         "loops": "Kernel Operand Operation Recipe compiled",
         "machine": "address installed",
-        "operations": "compiles",
+        "operations": "compiles native_name",
         "straight": "compiled_straight compiles_straight",
     },
 )

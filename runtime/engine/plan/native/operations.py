@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.blocks.plugins import is_own
+from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
-from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
+from gradwire.runtime.engine.plan.native.writer import (
+    SUFFIXES,
+    TYPES,
+    Writer,
+    maximum,
+    minimum,
+    number,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.value import Primitive
 
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
-_INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint"}
+_INTRINSICS = INTRINSICS | {"round": "rint"}
 _LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 _COMPARISONS = {
     "equal": "oeq",
@@ -62,6 +71,10 @@ _FLOATS: dict[str, Callable[..., str]] = {
 """Instructions from floats to a float of the same dtype, by primitive."""
 
 
+def _call(w: Writer, name: str, *operands: str) -> str:
+    return FUNCTIONS[name](w, *operands)
+
+
 def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
     if given == dtype:
         return x
@@ -71,11 +84,16 @@ def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
     return w.put(f"{how} {TYPES[given]} {x} to {TYPES[dtype]}")
 
 
+def native_name(primitive: Primitive) -> str:
+    """What machine code knows a primitive by: a plug-in's by the expression that it computes."""
+    return primitive.name if is_own(primitive.kernel) else primitive.spelling.scalar or ""
+
+
 def compiles(value: Value, inputs: Sequence[Value], operation: Primitive | None = None) -> bool:
     """Whether there are instructions for a value computed from these inputs, by its primitive or
     by this one.
     """
-    name = (operation or value.primitive).name
+    name = native_name(operation or value.primitive)
     return _compiles(name, value.dtype, *[x.dtype for x in inputs])
 
 
@@ -91,6 +109,10 @@ def _compiles(name: str, dtype: str, *dtypes: str) -> bool:
         return dtypes[0] != "bool"
     if name in FUNCTIONS:
         return dtype == "float32"
+    if not name.isidentifier():
+        called = functions(name) if name and {dtype, *dtypes} <= SUFFIXES.keys() else None
+        known = INTRINSICS.keys() | (FUNCTIONS if dtype == "float32" else ())
+        return called is not None and {dtype} == {*dtypes} and called <= known
     return dtype != "bool" and any(name in t for t in (_ARITHMETIC, _INTRINSICS, _FLOATS))
 
 
@@ -124,4 +146,6 @@ def emit(
         return _cast(w, given[0], dtype, operands[0])
     if name in FUNCTIONS:
         return FUNCTIONS[name](w, *operands, **attributes)
+    if not name.isidentifier():
+        return emit_expression(w, name, dtype, operands, _call)
     return _FLOATS[name](w, dtype, *operands, **attributes)

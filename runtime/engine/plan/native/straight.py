@@ -6,16 +6,18 @@ Python function that ``gradwire.runtime.engine.plan.passes.scalar.scalar_code`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.dtypes import FLOATS
+from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
 from gradwire.runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
-from gradwire.runtime.engine.plan.native.operations import compiles, emit
-from gradwire.runtime.engine.plan.native.writer import Writer, maximum, number
+from gradwire.runtime.engine.plan.native.operations import compiles, emit, native_name
+from gradwire.runtime.engine.plan.native.writer import Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -23,47 +25,28 @@ if TYPE_CHECKING:
 _WIDE = "float64"
 
 
-def _call(name: str) -> Callable[..., str]:
-    def call(w: Writer, *operands: str) -> str:
-        w.declared.add(f"declare double @library.{name}({', '.join(['double'] * len(operands))})")
-        return w.put(f"call double @library.{name}({', '.join(f'double {x}' for x in operands)})")
-
-    return call
+def _call(w: Writer, name: str, *operands: str) -> str:
+    w.declared.add(f"declare double @library.{name}({', '.join(['double'] * len(operands))})")
+    return w.put(f"call double @library.{name}({', '.join(f'double {x}' for x in operands)})")
 
 
-def _power(w: Writer, a: str, b: str) -> str:
-    """``aᵇ``; the square root where b is ½, as in numpy's kernel."""
-    half = w.compare("oeq", _WIDE, b, number(0.5, _WIDE))
-    return w.choose(half, _WIDE, w.call("sqrt", _WIDE, a), _call("pow")(w, a, b))
-
-
-def _sigmoid(w: Writer, x: str) -> str:
-    growth = _call("exp")(w, w.put(f"fneg double {x}"))
-    below = w.put(f"fadd double {growth}, {number(1, _WIDE)}")
-    return w.put(f"fdiv double {number(1, _WIDE)}, {below}")
-
-
-def _softplus(w: Writer, x: str) -> str:
-    away = w.put(f"fneg double {w.call('fabs', _WIDE, x)}")
-    near = _call("log1p")(w, _call("exp")(w, away))
-    return w.put(f"fadd double {near}, {maximum(w, _WIDE, x, number(0, _WIDE))}")
-
-
-_IN_FLOAT64: dict[str, Callable[..., str]] = {
-    **{name: _call(name) for name in machine.LIBRARY},
-    "arctan2": _call("atan2"),
-    "power": _power,
-    "sigmoid": _sigmoid,
-    "softplus": _softplus,
+_FUNCTIONS = {
+    primitive.name: primitive.spelling.scalar
+    for primitive in primitives()
+    if primitive.transcendental and primitive.spelling.scalar
 }
-"""Functions of float64 that return float64, by primitive."""
+"""The expressions of functions, computed in float64."""
 
 
 def compiles_straight(value: Value, inputs: Sequence[Value]) -> bool:
     """Whether there are instructions for a scalar computed from these inputs."""
-    name = value.primitive.name
-    if name in _IN_FLOAT64:
-        return value.dtype in STORED_TYPES and value.dtype in FLOATS
+    name = native_name(value.primitive)
+    text = _FUNCTIONS.get(name, name)
+    if not text.isidentifier():
+        called = functions(text) if text else None
+        is_float = value.dtype in STORED_TYPES and value.dtype in FLOATS
+        is_float &= all(x.dtype == value.dtype for x in inputs)
+        return is_float and called is not None and called <= machine.LIBRARY.keys() | INTRINSICS
     return compiles(value, inputs) and name not in FUNCTIONS
 
 
@@ -83,7 +66,7 @@ def _text(recipe: Recipe) -> str:
     names = [_load(w, place, x.dtype) for place, x in enumerate(recipe.operands)]
     for name, dtype, operands, attributes in recipe.operations:
         given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
-        if name in _IN_FLOAT64:
+        if name in _FUNCTIONS or not name.isidentifier():
             names.append(_rounded(w, name, dtype, inputs))
         else:
             names.append(emit(w, name, dtype, given, inputs, dict(attributes)))
@@ -94,10 +77,11 @@ def _text(recipe: Recipe) -> str:
 
 
 def _rounded(w: Writer, name: str, dtype: str, inputs: Sequence[str]) -> str:
+    text = _FUNCTIONS.get(name, name)
     if dtype == _WIDE:
-        return _IN_FLOAT64[name](w, *inputs)
+        return emit_expression(w, text, _WIDE, inputs, _call)
     wide = [w.put(f"fpext float {x} to double") for x in inputs]
-    return w.put(f"fptrunc double {_IN_FLOAT64[name](w, *wide)} to float")
+    return w.put(f"fptrunc double {emit_expression(w, text, _WIDE, wide, _call)} to float")
 
 
 def _place(w: Writer, place: int) -> str:

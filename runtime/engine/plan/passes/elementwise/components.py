@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.copies.transposed import copying
-from gradwire.runtime.engine.plan.native import compiles
+from gradwire.runtime.engine.plan.native import compiles, native_name
 from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
 from gradwire.runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
@@ -241,7 +241,7 @@ class ComponentsTask(RowwiseTask):
         exponents: Exponents,
     ) -> list[int]:
         value = task.value
-        name, dtype = value.primitive.name, value.dtype
+        name, dtype = native_name(value.primitive), value.dtype
         given = [numbers[x] for x in task.inputs]
         if name == "sum":
             return [_sum(partial(program.put, "add", dtype, is_wide=True), given[0])]

@@ -29,6 +29,7 @@ from gradwire.runtime.engine.plan.native import (
     address,
     compiled,
     compiles,
+    native_name,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
     Exponents,
@@ -261,7 +262,7 @@ class FusedTask(TiledTask):
             tuple(operands),
             tuple(
                 Operation(
-                    task.operation.name,
+                    native_name(task.operation),
                     task.value.dtype,
                     tuple(numbers[x] for x in task.inputs),
                     attributes_of(task.value, exponents),

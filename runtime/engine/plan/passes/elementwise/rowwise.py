@@ -30,7 +30,7 @@ from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.jobs import Job
-from gradwire.runtime.engine.plan.native import address, compiles
+from gradwire.runtime.engine.plan.native import address, compiles, native_name
 from gradwire.runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
 from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
@@ -357,7 +357,7 @@ class RowwiseTask(TiledTask):
     ) -> int:
         """Append what a task computes."""
         value, inputs = task.value, [numbers[x] for x in task.inputs]
-        name, dtype = value.primitive.name, value.dtype
+        name, dtype = native_name(value.primitive), value.dtype
         if value.primitive is SOFTMAX:
             return program.softmax(*inputs)
         if value.primitive is LOG_SOFTMAX:

@@ -13,6 +13,7 @@ from gradwire.runtime.engine.plan.native import (
     Recipe,
     compiled_straight,
     compiles_straight,
+    native_name,
 )
 from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask, in_scalar_regions
 
@@ -47,7 +48,9 @@ class NativeScalarTask(ScalarTask):
         numbers = {x: i for i, x in enumerate(self.inputs)}
         numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
         operations = [
-            Operation(t.value.primitive.name, t.value.dtype, tuple(numbers[x] for x in t.inputs))
+            Operation(
+                native_name(t.value.primitive), t.value.dtype, tuple(numbers[x] for x in t.inputs)
+            )
             for t in self.tasks
         ]
         return Recipe(

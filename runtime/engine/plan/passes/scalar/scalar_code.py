@@ -12,7 +12,8 @@ Rounding costs twice as much as arithmetic. Values that don't depend on each oth
 one call, and a local variable is reused once its value is dead: a function of thousands of
 variables would not fit into the processor's cache.
 
-The source consists of this module's tables and numbered names; nothing of a diagram is in it.
+The source consists of what rows of primitives spell and of numbered names; nothing of a diagram is
+in it.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.calculus.primitives.base import CAST
 from gradwire.runtime.engine.plan.passes.scalar.scalar_memory import Inputs, Outputs
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus import Primitive, Value
     from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
 _DEEPEST = 12
@@ -42,56 +45,8 @@ _WIDEST = 32
 _FEWEST = 3
 """How many values are rounded faster in one call than one by one."""
 
-EXPRESSIONS = {
-    "add": "({0}+{1})",
-    "subtract": "({0}-{1})",
-    "multiply": "({0}*{1})",
-    "divide": "({0}/{1})",
-    "negative": "(-{0})",
-    "abs": "abs({0})",
-    "sqrt": "sqrt({0})",
-    "exp": "exp({0})",
-    "expm1": "expm1({0})",
-    "log": "log({0})",
-    "log1p": "log1p({0})",
-    "sin": "sin({0})",
-    "cos": "cos({0})",
-    "tan": "tan({0})",
-    "tanh": "tanh({0})",
-    "arctan2": "atan2({0},{1})",
-    "erf": "erf({0})",
-    "sigmoid": "(1.0/(1.0+exp(-{0})))",
-    "logical_and": "({0} and {1})",
-    "logical_or": "({0} or {1})",
-    "logical_not": "(not {0})",
-    "where": "({1} if {0} else {2})",
-    "equal": "({0}=={1})",
-    "not_equal": "({0}!={1})",
-    "less": "({0}<{1})",
-    "less_equal": "({0}<={1})",
-    "greater": "({0}>{1})",
-    "greater_equal": "({0}>={1})",
-}
-"""Expressions that use each operand once, so that an operand may be an expression itself."""
-
-STATEMENTS = {
-    "square": "{0}*{0}",
-    "power": "sqrt({0}) if {1}==0.5 else pow({0},{1})",
-    "maximum": "{0} if {0}>{1} or {0}!={0} else {1}",
-    "minimum": "{0} if {0}<{1} or {0}!={0} else {1}",
-    "relu": "{0} if {0}>0.0 or {0}!={0} else 0.0",
-    "sign": "{0} if {0}!={0} else float(({0}>0.0)-({0}<0.0))",
-    "floor": "copysign(floor({0}),{0})",
-    "ceil": "copysign(ceil({0}),{0})",
-    "round": "copysign(round({0}),{0})",
-    "softplus": "log1p(exp(-abs({0})))+({0} if {0}>0.0 else 0.0)",
-}
-"""Expressions that use an operand several times: it must be a name."""
-
 KERNELS = frozenset({"floor_divide", "remainder"})
 """Primitives that jump where a rounding differs: computed by their kernels in every dtype."""
-
-KNOWN = EXPRESSIONS.keys() | STATEMENTS.keys() | KERNELS | {"cast"}
 
 _EXACT = frozenset({
     "negative", "abs", "where", "maximum", "minimum", "relu", "sign", "floor", "ceil", "round",
@@ -232,13 +187,33 @@ class _Code:
 
 def expression_of(task: PlainTask, operands: Sequence[str]) -> str:
     """The expression for what a task computes, from those for its operands."""
-    name = task.value.primitive.name
-    if name != "cast":
-        return (EXPRESSIONS.get(name) or STATEMENTS[name]).format(*operands)
+    if not _is_cast(task):
+        parts, _ = _spelled(str(task.value.primitive.spelling.scalar))
+        return "".join(operands["abc".index(x)] if x in _INPUTS else x for x in parts)
     given, dtype = task.inputs[0].dtype, task.value.dtype
     if (given == "bool") == (dtype == "bool"):
         return operands[0]
     return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
+
+
+_INPUTS = ("a", "b", "c")
+_NAMES = re.compile(r"\b[A-Za-z]\w*")
+
+
+@cache
+def _spelled(text: str) -> tuple[list[str], bool]:
+    """An expression, split at its inputs, and whether one stands there twice: it must be a name."""
+    parts = re.split(r"\b([abc])\b", text)
+    return parts, len(parts) // 2 > len({*parts[1::2]})
+
+
+@cache
+def is_known(primitive: Primitive) -> bool:
+    """Whether a region may have it."""
+    if primitive is CAST or primitive.name in KERNELS:
+        return True
+    names = _NAMES.findall(primitive.spelling.scalar or "unknown")
+    return {*names} <= {*BUILT_IN, *_INPUTS, "if", "else", "and", "or", "not"}
 
 
 def is_by_kernel(value: Value) -> bool:
@@ -247,7 +222,7 @@ def is_by_kernel(value: Value) -> bool:
 
 
 def _is_cast(task: PlainTask) -> bool:
-    return task.value.primitive.name == "cast"
+    return task.value.primitive is CAST
 
 
 def needs_rounding(task: PlainTask) -> bool:
@@ -295,8 +270,9 @@ def _uses(tasks: Sequence[PlainTask]) -> Counter[Value]:
     """How often each value is written; more than once where it must be a name."""
     uses: Counter[Value] = Counter()
     for task in tasks:
+        repeats = _spelled(str(task.value.primitive.spelling.scalar))[1]
         for x in task.inputs:
-            uses[x] += 2 if task.value.primitive.name in STATEMENTS else 1
+            uses[x] += 2 if repeats else 1
     return uses
 
 

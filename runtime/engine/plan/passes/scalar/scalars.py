@@ -14,7 +14,7 @@ import numpy as np
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
-from gradwire.runtime.engine.plan.passes.scalar.scalar_code import KNOWN, scalar_function
+from gradwire.runtime.engine.plan.passes.scalar.scalar_code import is_known, scalar_function
 from gradwire.runtime.engine.plan.passes.scalar.scalar_steps import operation_by_operation
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -58,7 +58,7 @@ def in_scalar_regions(
 
 
 def _kind(task: Task) -> str | None:
-    if not isinstance(task, PlainTask) or task.value.primitive.name not in KNOWN:
+    if not isinstance(task, PlainTask) or not is_known(task.value.primitive):
         return None
     for x in (task.value, *task.inputs):  # ``all`` would take twice as long
         if x.shape or x.dtype not in _DTYPES:

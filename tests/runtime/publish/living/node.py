@@ -8,19 +8,19 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from gradwire.runtime.publish.living.writing.joining import engine_script
+from gradwire.runtime.publish.living.writing.joining import EVERYTHING, Needs, engine_script
 
 FOLDER = Path(__file__).parent
 NODE = shutil.which("node") or shutil.which("nodejs")
 SECONDS = 300
 
 
-def run(folder: Path, script: str, work: object) -> Any:
+def run(folder: Path, script: str, work: object, needs: Needs = EVERYTHING) -> Any:
     """The JSON that ``script`` makes of ``work``, a function of one argument, after the engine."""
     assert NODE is not None
     program, given = folder / "script.js", folder / "work.json"
     program.write_text(
-        engine_script()
+        engine_script(needs)
         + f"const work=JSON.parse(require('fs').readFileSync(process.argv[2],'utf8'));\n"
         f"console.log(JSON.stringify(({script})(work)));",
         encoding="utf-8",
@@ -34,8 +34,8 @@ def run(folder: Path, script: str, work: object) -> Any:
     return json.loads(done.stdout)
 
 
-def compared(folder: Path, work: dict[str, Any]) -> dict[str, Any]:
+def compared(folder: Path, work: dict[str, Any], needs: Needs = EVERYTHING) -> dict[str, Any]:
     """What differs between a page and the runtime."""
     script = (FOLDER / "compare.js").read_text(encoding="utf-8")
-    found: dict[str, Any] = run(folder, f"(work)=>{{{script}\nreturn compare(work)}}", work)
+    found: dict[str, Any] = run(folder, f"(work)=>{{{script}\nreturn compare(work)}}", work, needs)
     return found

@@ -39,6 +39,7 @@ from tests.assets.examples import (
 )
 from tests.fuzz.captures import CAPTURES
 from tests.fuzz.programs import PROGRAMS
+from tests.runtime import test_one_row
 from tests.runtime.calculus import test_primitives
 
 PAGES = sorted(MANUAL.rglob("*.md"))
@@ -228,6 +229,7 @@ def test_a_primitive_by_the_manual_passes_the_contract():
     by_method = replace(case, call=lambda xp, x: kind(xp.trace).sech(x))
     test_primitives.test_result_is_the_formula(by_method)
     test_primitives.test_first_derivative(by_method)
+    assert names["SECH"].spelling == test_one_row.SECH.spelling
 
 
 def test_an_importer_by_the_manual_is_a_format(tmp_path, monkeypatch):

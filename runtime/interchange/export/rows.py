@@ -47,9 +47,9 @@ class Row:
         return Code(self.write(value, operands), atomic=not self.infix)
 
 
-def call(template: str, *, numbers: bool = False, remark: str = "") -> Row:
+def call(template: str, *, remark: str = "") -> Row:
     """A row from a format string: ``{0}`` is the first operand, ``{0:p}`` the same in brackets."""
-    return Row(lambda value, operands: template.format(*operands), False, numbers, remark)
+    return Row(lambda value, operands: template.format(*operands), remark=remark)
 
 
 _KNOWN = ("shape", "dtype", "window")

@@ -152,10 +152,6 @@ def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
     return f'_ClipGradient.apply({a[0]}, {how["limit"]!r}, "{by}")'
 
 
-def _joined(a: Sequence[Code]) -> str:
-    return ", ".join(code.text for code in a)
-
-
 ROWS = {
     "cast": Row(_cast),
     "reshape": reshape(", keepdim=True)"),

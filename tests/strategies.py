@@ -60,8 +60,8 @@ from gradwire.runtime.diagram.model import (
     own_ports,
     page_ports,
 )
+from gradwire.runtime.diagram.optimisers import METHODS
 from gradwire.runtime.diagram.training import (
-    METHODS,
     SCHEDULES,
     Average,
     Clip,

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    Strict,
+    StringConstraints,
+    model_serializer,
+)
 
 from gradwire.blocks.classes.docstrings import field_docstrings
 
@@ -17,6 +26,8 @@ MAX_ENTRIES = 64
 """Entries of a list or a mapping."""
 MAX_EXPRESSION = 400
 """Characters of one goal or condition of a lesson."""
+MAX_COUNT = 1_000_000_000
+"""Steps, rounds or batches, at most."""
 _MAX_PATH = 1_000
 
 
@@ -33,6 +44,11 @@ Place: TypeAlias = Annotated[Characters, StringConstraints(max_length=_MAX_PATH)
 """The path of a block, a port, or a wire by its target."""
 Places: TypeAlias = Annotated[tuple[Place, ...], Field(max_length=MAX_ENTRIES)]
 Number: TypeAlias = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+NotNegative: TypeAlias = Annotated[Number, Field(ge=0)]
+Share: TypeAlias = Annotated[Number, Field(ge=0, le=1)]
+Decay: TypeAlias = Annotated[Number, Field(ge=0, lt=1)]
+Count: TypeAlias = Annotated[int, Strict(), Field(ge=1, le=MAX_COUNT)]
+Flag: TypeAlias = Annotated[bool, Strict()]
 
 
 class Record(BaseModel):
@@ -54,3 +70,12 @@ class Record(BaseModel):
             if text and name in fields:
                 fields[name]["description"] = text
         return found
+
+
+class Kind(Record):
+    """A record that says what kind it is, in the file too."""
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        kind: str = type(self).model_fields["kind"].default
+        return {"kind": kind, **handler(self)}

@@ -17,7 +17,7 @@ from gradwire.runtime.flow.tools.patterns import (
     owns,
     stand_ins,
 )
-from gradwire.runtime.training.optimisers import arithmetic_of
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.views.views import plotted_ports
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Resolver:
     def _rule(self, index: int, rule: OptimiserRule) -> ResolvedRule:
         at: FieldPath = ("optimisers", index)
         try:
-            arithmetic_of(rule.method)
+            Arithmetic(rule.method)
         except RunError as error:
             self.remarks.append(Remark((*at, "method"), error))
         variables = variables_of(rule, self._program)

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gradwire.runtime.build as b
-from gradwire.runtime.diagram.training import METHODS, SCHEDULES, Clip, Training
+from gradwire.runtime.diagram.optimisers import METHODS
+from gradwire.runtime.diagram.training import SCHEDULES, Clip, Training
 from gradwire.runtime.engine import Session
-from gradwire.runtime.training import optimisers
 from gradwire.runtime.training.optimisers import MethodOptimiser, rate
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.optimisers.clipping import clip_gradients
 from gradwire.runtime.training.trainer import Trainer
 from tests.golden.cases import Case, identified
@@ -256,8 +257,8 @@ def _compare_state(
         return
     for slot, numbers in expected.items():
         if slot == "mu_product":
-            made = optimisers.arithmetic_of(optimiser.method).mu_product(state["step"])
-            comparison.close(f"{what}: {slot}", numbers, np.array(made))
+            made = Arithmetic(optimiser.method).form(1, 0.0).kept(state["step"])
+            comparison.close(f"{what}: {slot}", numbers, np.array(made[slot]))
         else:
             comparison.close(f"{what}: {slot}", numbers, np.asarray(state[slot], np.float64))
 

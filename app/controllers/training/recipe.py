@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def default_recipe(rate: float) -> Training:
     """Gradient descent on the sum of all losses, with the rate of the settings."""
-    from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+    from gradwire.runtime.diagram.optimisers import SGDMethod
+    from gradwire.runtime.diagram.training import OptimiserRule, Training
 
     return Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=rate)),))
 

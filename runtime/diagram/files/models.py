@@ -178,7 +178,7 @@ def _tag(kind: type[BaseModel], tag: str) -> Any:
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """The models in a type, such as those of a union or of the entries of a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
+        yield from getattr(annotation, "kinds", (annotation,))
     for part in get_args(annotation):
         yield from _models_in(part)
 

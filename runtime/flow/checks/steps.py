@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.training import OptimiserRule, Training
     from gradwire.runtime.engine.program import Program
 
-_DIVIDING = ("adagrad", "adam", "adamax", "adamw", "lion", "nadam", "rmsprop")
-"""Methods whose steps don't depend on the scale of gradients, if eps is small against them."""
 _AGAINST_EPS = 10.0
 """How many times eps a gradient is of which the size is divided away."""
 _LEAST, _MOST = 1e-4, 0.1
@@ -48,10 +46,10 @@ def step_of(
         return None
     rule, (lr, decay) = rules[0], _of_group(rules[0], name, program)
     method, size = rule.method, rms(gradient)
-    is_coupled = decay > 0.0 and not getattr(method, "decoupled_weight_decay", True)
+    is_coupled = decay > 0.0 and not method.is_decoupled
     if is_coupled or not 0.0 < size < float("inf"):
         return None
-    if method.kind in _DIVIDING:
+    if method.ignores_scale:
         eps = getattr(method, "eps", 0.0)
         if size >= _AGAINST_EPS * eps:
             return Step(value_sentences.DIVIDED.format(rule.name, method.kind, number(lr)), True)

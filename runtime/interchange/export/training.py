@@ -14,7 +14,6 @@ from gradwire.runtime.diagram.training import (
 )
 from gradwire.runtime.interchange.export.code import Names, identifier, remark, string
 from gradwire.runtime.interchange.export.module import numbered
-from gradwire.runtime.interchange.export.moves import move_of
 from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
@@ -128,17 +127,10 @@ def _update(resolved: ResolvedRule, name: str, xp: str) -> str:
         lines.append(f"{INDENT}base, decay = rates[name]")
         rate = "base"
     inner = [f"lr = {rate_of(rule, rate)}", "v = parameters[name]"]
-    if any("memory" in line for line in move_of(method, xp)):
+    moves = method.update(xp, "decay" if not alike else repr(decay) if decay else "")
+    if any("memory" in line for line in moves):
         inner.append('memory = state["memory"].setdefault(name, {})')
-    if method.maximize:
-        inner.append("g = -g")
-    weight = "decay" if not alike else repr(decay)
-    if not alike or decay:
-        if getattr(method, "decoupled_weight_decay", True):
-            inner.append(f"v = v * (1 - lr * {weight})")
-        else:
-            inner.append(f"g = g + {weight} * v")
-    inner += [*move_of(method, xp), "new[name] = v"]
+    inner += [*moves, "new[name] = v"]
     lines += [f"{INDENT}{line}" for line in inner]
     lines.append("return new")
     return f"def {name}(parameters, gradients, state):\n{indented(lines)}"

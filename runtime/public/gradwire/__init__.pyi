@@ -51,24 +51,26 @@ from gradwire.runtime.diagram import (
     loads,
     save,
 )
-from gradwire.runtime.diagram.training import (
+from gradwire.runtime.diagram.optimisers import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
     AdamMethod,
     AdamWMethod,
+    LionMethod,
+    NAdamMethod,
+    RAdamMethod,
+    RMSpropMethod,
+    SGDMethod,
+)
+from gradwire.runtime.diagram.training import (
     Average,
     Clip,
     ConstantSchedule,
     CosineSchedule,
     ExponentialSchedule,
     Group,
-    LionMethod,
-    NAdamMethod,
     OptimiserRule,
-    RAdamMethod,
-    RMSpropMethod,
-    SGDMethod,
     StepSchedule,
     Training,
     WarmupCosineSchedule,

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from gradwire.blocks import imported_on_use
 
 if TYPE_CHECKING:
-    from gradwire.runtime.training.optimisers.methods import arithmetic_of
     from gradwire.runtime.training.optimisers.schedules import rate
     from gradwire.runtime.training.optimisers.stepping import (
         SGD,
@@ -33,14 +32,12 @@ __all__ = [
     "NAdam",
     "RAdam",
     "RMSprop",
-    "arithmetic_of",
     "rate",
 ]
 
 __getattr__ = imported_on_use(
     __name__,
     {
-        "methods": "arithmetic_of",
         "schedules": "rate",
         "stepping": "SGD Adadelta Adagrad Adam Adamax AdamW Lion MethodOptimiser NAdam RAdam "
         "RMSprop",

@@ -13,22 +13,21 @@ from pydantic import ValidationError
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.blocks.parameter_errors import expected_text
-from gradwire.runtime.diagram.training import (
+from gradwire.runtime.diagram.optimisers import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
     AdamMethod,
     AdamWMethod,
-    AnyMethod,
     LionMethod,
+    Method,
     NAdamMethod,
     RAdamMethod,
     RMSpropMethod,
     SGDMethod,
 )
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
-from gradwire.runtime.training.optimisers.arithmetic import CHUNK
-from gradwire.runtime.training.optimisers.methods import arithmetic_of
+from gradwire.runtime.training.optimisers.arithmetic import CHUNK, Arithmetic
 
 Array = NDArray[Any]
 
@@ -55,7 +54,7 @@ class MethodOptimiser:
     of one dtype are updated together. Raises RunError for an option that is not one.
     """
 
-    method_type: ClassVar[type[AnyMethod]]
+    method_type: ClassVar[type[Method]]
 
     def __init_subclass__(cls) -> None:
         fields = {"lr": None, **cls.method_type.model_fields}
@@ -73,7 +72,7 @@ class MethodOptimiser:
     def __init__(self, *lr: float, **options: Any) -> None:
         self.method = self._method(lr, options)
         """Its options."""
-        self._arithmetic = arithmetic_of(self.method)
+        self._arithmetic = Arithmetic(self.method)
         self._forms: dict[str, _Form] = {}
         self._counts: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
@@ -219,7 +218,7 @@ class MethodOptimiser:
                     runs.append(_Run(dtype, (name,), at, end))
         return runs
 
-    def _method(self, lr: tuple[float, ...], options: dict[str, Any]) -> AnyMethod:
+    def _method(self, lr: tuple[float, ...], options: dict[str, Any]) -> Method:
         called, known = type(self).__name__, [*self.method_type.model_fields]
         known.remove("kind")
         if len(lr) > 1 or (lr and "lr" in options):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.recording import Recording, record
-from gradwire.runtime.training.optimisers import arithmetic_of, rate
+from gradwire.runtime.training.optimisers import rate
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.records import OptimiserRecord
 from gradwire.runtime.training.rounds.averages import is_divided, work_of
 from gradwire.runtime.training.rounds.rounds import Sizes
@@ -58,7 +59,7 @@ class LoopedTurn:
         """The Euclidean norm of its last gradient before clipping; None without a gradient."""
         self._measured: tuple[Sequence[float], Sequence[float]] = (), ()
         self._looped = looped
-        self._arithmetic = arithmetic_of(self.rule.method)
+        self._arithmetic = Arithmetic(self.rule.method)
         results = pending.derived.results
         gradients = {p: g for p, g in results["gradients"].items() if g is not None}
         values = looped.program.ports
@@ -83,12 +84,11 @@ class LoopedTurn:
 
     def recorded(self, count: int) -> list[Recording]:
         """What update number ``count`` (from 1 on) does to each group."""
-        arithmetic, rule = self._arithmetic, self.rule
         found = []
         for group in self.groups:
-            lr = rate(rule.schedule, group.lr, count - 1)
-            recording = arithmetic.recorded(arithmetic.form(count, group.weight_decay))
-            found.append(recording.filled(arithmetic.numbers(count, lr, group.weight_decay)))
+            lr, decay = rate(self.rule.schedule, group.lr, count - 1), group.weight_decay
+            form = self._arithmetic.form(count, decay)
+            found.append(form.recording.filled(form.numbers(count, lr, decay)))
         return found
 
     def report(self) -> OptimiserRecord:

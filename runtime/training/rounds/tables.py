@@ -49,7 +49,7 @@ class Table:
         """The table may have other values than the last update left."""
         self._is_known, self._squares = False, None
 
-    def update(self, arithmetic: Arithmetic[Any], count: int, lr: float) -> float:
+    def update(self, arithmetic: Arithmetic, count: int, lr: float) -> float:
         """Move the rows; returns a sum of squares that is finite if all of the table is, unless it
         overflows.
         """

@@ -14,7 +14,8 @@ from gradwire.runtime.engine.norms import sum_of_squares
 from gradwire.runtime.engine.plan.sparse.forms import form_of
 from gradwire.runtime.engine.plan.sparse.sparse_rows import added
 from gradwire.runtime.training.diverged import DivergedError
-from gradwire.runtime.training.optimisers import arithmetic_of, rate
+from gradwire.runtime.training.optimisers import rate
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.optimisers.clipping import clip_gradients
 from gradwire.runtime.training.records import OptimiserRecord
 from gradwire.runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.updates import Update
     from gradwire.runtime.engine.session.resident import Resident, ResidentCall
     from gradwire.runtime.engine.session.updating import Pending
-    from gradwire.runtime.training.optimisers.arithmetic import Form as UpdateForm
+    from gradwire.runtime.training.optimisers.forms import Form as UpdateForm
     from gradwire.runtime.training.recipe import ResolvedRule
 
 Array = NDArray[Any]
@@ -90,7 +91,7 @@ class Turn:
         self._first_lr = resolved.numbers_of(self.connected[0])[0] if self.connected else 0.0
         self._pending = pending
         self._ports = tuple(ports)
-        self._arithmetic = arithmetic_of(self.rule.method)
+        self._arithmetic = Arithmetic(self.rule.method)
         self._gradient = Arena()
         self._pass = Arena() if self.rule.accumulate > 1 else self._gradient
         self._parts: list[_Part] = []
@@ -195,14 +196,12 @@ class Turn:
 
     def _moved(self, part: _Part, count: int) -> float:
         """Move variables that lie side by side; returns the sum of their squares."""
-        arithmetic, decay = self._arithmetic, part.weight_decay
-        form = arithmetic.form(count, decay)
+        form = self._arithmetic.form(count, part.weight_decay)
         update = part.updates.get(form)
         if update is None:
             arrays = (*part.stretch.flat, *part.slots.values())
-            update = self._resident.update(arithmetic.recorded(form), arrays)
-            part.updates[form] = update
-        return update.run(arithmetic.numbers(count, self._rate(part.lr), decay))
+            update = part.updates[form] = self._resident.update(form.recording, arrays)
+        return update.run(form.numbers(count, self._rate(part.lr), part.weight_decay))
 
     def record(self) -> OptimiserRecord:
         """What it did in the round."""

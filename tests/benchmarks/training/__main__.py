@@ -75,7 +75,8 @@ def ours(together: int = 1, **how: Any) -> Callable[[Workload, int], Step]:
     """Gradwire's trainer, so many rounds in a call."""
 
     def make(work: Workload, threads: int) -> Step:
-        from gradwire.runtime.diagram.training import AdamMethod, OptimiserRule, Training
+        from gradwire.runtime.diagram.optimisers import AdamMethod
+        from gradwire.runtime.diagram.training import OptimiserRule, Training
         from gradwire.runtime.engine import Session
         from gradwire.runtime.training.trainer import Trainer
 

@@ -20,14 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.diagram.training import (
-    AdagradMethod,
-    AdamMethod,
-    AnyMethod,
-    OptimiserRule,
-    SGDMethod,
-    Training,
-)
+from gradwire.runtime.diagram.optimisers import AdagradMethod, AdamMethod, Method, SGDMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from tests.benchmarks import processes
 from tests.benchmarks.engine.operations import JaxOperations, TorchOperations
 from tests.benchmarks.engine.tables import embedding
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
 
 LR = 0.1
 AGREEING = 5
-METHODS: dict[str, AnyMethod | None] = {
+METHODS: dict[str, Method | None] = {
     "pass": None,
     "sgd": SGDMethod(lr=LR),
     "adagrad": AdagradMethod(lr=LR),

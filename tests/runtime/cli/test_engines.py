@@ -9,7 +9,8 @@ import pytest
 
 import gradwire as gw
 from gradwire.runtime.cli import engines
-from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.diagram.optimisers import SGDMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine.compilation import Compilation
 from gradwire.runtime.engine.session import engines as opening
 

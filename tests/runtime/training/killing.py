@@ -19,13 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import gradwire as gw
-from gradwire.runtime.diagram.training import (
-    AdamMethod,
-    Average,
-    OptimiserRule,
-    StepSchedule,
-    Training,
-)
+from gradwire.runtime.diagram.optimisers import AdamMethod
+from gradwire.runtime.diagram.training import Average, OptimiserRule, StepSchedule, Training
 from gradwire.runtime.training.saving.checkpoint import load_checkpoint
 from gradwire.runtime.training.saving.runs import TrainingRun
 

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.diagram.optimisers import AdamMethod, AdamWMethod, SGDMethod
 from gradwire.runtime.diagram.training import (
-    AdamMethod,
-    AdamWMethod,
     Average,
     Clip,
     Group,
     OptimiserRule,
-    SGDMethod,
     StepSchedule,
     Training,
 )

@@ -7,7 +7,8 @@ import pytest
 
 import gradwire as gw
 import gradwire.runtime.build as b
-from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.diagram.optimisers import SGDMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.training import watch
 from gradwire.runtime.training.alarms import PATIENCE, Trouble

@@ -143,7 +143,8 @@ class TrainingForm(QWidget):
         self._show_values()
 
     def _optimiser(self, index: int, rule: OptimiserRule) -> QWidget:
-        from gradwire.runtime.diagram.training import METHODS, SCHEDULES
+        from gradwire.runtime.diagram.optimisers import METHODS
+        from gradwire.runtime.diagram.training import SCHEDULES
 
         at: _Path = ("optimisers", index)
         card, grid = self._card(at)

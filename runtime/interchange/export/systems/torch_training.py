@@ -3,64 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.training import (
-    AdadeltaMethod,
-    AdagradMethod,
-    AdamaxMethod,
-    AdamMethod,
-    AdamWMethod,
-    AnyMethod,
-    LionMethod,
-    NAdamMethod,
-    RAdamMethod,
-    RMSpropMethod,
-    SGDMethod,
-)
 from gradwire.runtime.interchange.export.code import Names, remark, string
-from gradwire.runtime.interchange.export.moves import move_of
 from gradwire.runtime.interchange.export.training import every_nth, rate_of
 from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
+    from gradwire.runtime.diagram.optimisers import Method
     from gradwire.runtime.diagram.training import Average, OptimiserRule
     from gradwire.runtime.interchange.export.content import Content
     from gradwire.runtime.training.recipe import Recipe, ResolvedRule
 
-_ADAM = {"betas": (0.9, 0.999), "eps": 1e-8}
-_OPTIMISERS: Final[Mapping[type[AnyMethod], tuple[str, Mapping[str, object]]]] = {
-    SGDMethod: ("SGD", {"momentum": 0.0, "dampening": 0.0, "nesterov": False}),
-    AdamMethod: ("Adam", {**_ADAM, "amsgrad": False}),
-    AdamWMethod: ("AdamW", {**_ADAM, "amsgrad": False}),
-    NAdamMethod: ("NAdam", {**_ADAM, "momentum_decay": 4e-3}),
-    RAdamMethod: ("RAdam", _ADAM),
-    AdamaxMethod: ("Adamax", _ADAM),
-    RMSpropMethod: ("RMSprop", {"alpha": 0.99, "eps": 1e-8, "momentum": 0.0}),
-    AdagradMethod: (
-        "Adagrad",
-        {"lr_decay": 0.0, "initial_accumulator_value": 0.0, "eps": 1e-10},
-    ),
-    AdadeltaMethod: ("Adadelta", {"rho": 0.9, "eps": 1e-6}),
-}
-"""The optimiser of torch.optim for a method, and its settings where they have their defaults."""
+_ELSEWHERE = ("kind", "lr", "weight_decay", "decoupled_weight_decay", "maximize")
+"""Fields that are no setting like others."""
 _TAKEN = ("model", "batch", "step", "round", "backward", "train_round")
-
-
-def _own(method: AnyMethod, dtypes: set[str]) -> str:
-    """Why a method is written out; empty where torch.optim has it for variables of these dtypes."""
-    match method:
-        case LionMethod():
-            return "torch.optim has no Lion"
-        case RMSpropMethod(centered=True):
-            return "that of torch.optim gives NaN where rounding makes a variance negative"
-        case NAdamMethod() if "float64" in dtypes:
-            return "that of torch.optim multiplies its momenta in float32"
-        case SGDMethod(nesterov=True, dampening=dampening) if dampening:
-            return "torch.optim has no dampening beside Nesterov's momentum"
-        case _:
-            return ""
 
 
 @dataclass(frozen=True)
@@ -76,17 +34,14 @@ class _Optimiser:
         return self.resolved.rule
 
     @property
-    def method(self) -> AnyMethod:
+    def method(self) -> Method:
         return self.resolved.rule.method
 
     @property
     def apart(self) -> bool:
         """Whether weight decay is apart from the gradient, and not by torch.optim itself."""
         method = self.method
-        if isinstance(method, NAdamMethod | RAdamMethod) and not self.own:
-            return False
-        found: bool = getattr(method, "decoupled_weight_decay", isinstance(method, LionMethod))
-        return found
+        return method.is_decoupled and not (method.decouples_in_torch and not self.own)
 
     @property
     def scheduled(self) -> bool:
@@ -118,7 +73,9 @@ class TorchRecipe:
             _Optimiser(
                 rule,
                 attributes.fresh(rule.rule.name),
-                _own(rule.rule.method, {leaves[path].value.dtype for path in rule.variables}),
+                rule.rule.method.why_not_torch(
+                    {leaves[path].value.dtype for path in rule.variables}
+                ),
             )
             for rule in recipe.rules
         ]
@@ -131,9 +88,9 @@ class TorchRecipe:
         written = []
         lines = ["self.model, self.batch = model, batch", "self.step = self.round = 0"]
         for rule in self._rules:
-            called = f"torch.optim.{_OPTIMISERS[type(rule.method)][0]}" if not rule.own else ""
+            called = f"torch.optim.{rule.method.title()}"
             if rule.own:
-                called = self._fresh(type(rule.method).__name__.removesuffix("Method"))
+                called = self._fresh(rule.method.title())
                 written.append(_optimiser(called, rule))
             lines.append(f"self.{rule.name} = {self._made(rule, called)}")
             if rule.scheduled:
@@ -186,7 +143,7 @@ class TorchRecipe:
         settings = [parameters, f"lr={lr!r}"]
         if not rule.own:
             settings += _settings(method)
-        if not rule.apart and (decay or isinstance(method, AdamWMethod)):
+        if not rule.apart and (decay or type(method).model_fields["weight_decay"].default):
             settings.append(f"weight_decay={decay!r}")
         return listed(f"{called}(", settings, ")", 80)
 
@@ -330,29 +287,24 @@ class TorchRecipe:
             yield f"{INDENT * 2}target.copy_({decay} * target + (1 - {decay}) * source)"
 
 
-def _settings(method: AnyMethod) -> Iterator[str]:
+def _settings(method: Method) -> Iterator[str]:
     """The settings that differ from their defaults."""
-    for name, default in _OPTIMISERS[type(method)][1].items():
-        value = getattr(method, name)
-        if value != default and not (name == "nesterov" and not getattr(method, "momentum", 0)):
+    fields = type(method).model_fields
+    last = _ELSEWHERE[3 if method.decouples_in_torch else 4 :]
+    for name in (*(n for n in fields if n not in _ELSEWHERE), *last):
+        value = getattr(method, name, None)
+        if name in fields and value != fields[name].default:
             yield f"{name}={value!r}"
-    if isinstance(method, NAdamMethod | RAdamMethod) and method.decoupled_weight_decay:
-        yield "decoupled_weight_decay=True"
-    if method.maximize:
-        yield "maximize=True"
 
 
 def _optimiser(name: str, rule: _Optimiser) -> str:
     """The class of an optimiser whose update is written out."""
     method = rule.method
     inner = ['lr, v, g, memory = group["lr"], p, p.grad, self.state[p]']
-    if method.maximize:
-        inner.append("g = -g")
-    if not rule.apart:
-        inner.append('g = g + group["weight_decay"] * v')
-    inner += ['t = memory["t"] = memory.get("t", 0) + 1', *move_of(method, "torch"), "p.copy_(v)"]
+    inner += method.before("" if rule.apart else 'group["weight_decay"]')
+    inner += ['t = memory["t"] = memory.get("t", 0) + 1', *method.move("torch"), "p.copy_(v)"]
     parts = [
-        f'"""{type(method).__name__.removesuffix("Method")}: {rule.own}."""',
+        f'"""{method.title()}: {rule.own}."""',
         "",
         "def __init__(self, params, lr, weight_decay=0.0):",
         f'{INDENT}super().__init__(params, {{"lr": lr, "weight_decay": weight_decay}})',

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.diagram.training import (
-    AdagradMethod,
-    AdamaxMethod,
-    AdamMethod,
-    AdamWMethod,
-    AnyMethod,
-    NAdamMethod,
-    OptimiserRule,
-    RMSpropMethod,
-    SGDMethod,
-    Training,
-)
+from gradwire.runtime.diagram.optimisers import METHODS, Method
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.interchange.importing.keras.config import Config
 
 if TYPE_CHECKING:
@@ -127,34 +117,17 @@ def with_recipe(imported: Imported, compiled: Any) -> Imported:
     return replace(imported, diagram=replace(imported.diagram, training=training))
 
 
-def _method(kind: str, config: Config) -> AnyMethod | None:
-    lr = config.number("learning_rate", 0.01 if kind == "sgd" else 0.001)
-    decay = config.number("weight_decay", 0.0)
-    betas = config.number("beta_1", 0.9), config.number("beta_2", 0.999)
-    eps = config.number("epsilon", 1e-7)
-    if kind == "sgd":
-        momentum, nesterov = config.number("momentum", 0.0), config.flag("nesterov", False)
-        return SGDMethod(lr=lr, momentum=momentum, nesterov=nesterov and momentum > 0)
-    if kind == "adamw":
-        return AdamWMethod(
-            lr=lr, betas=betas, eps=eps, weight_decay=config.number("weight_decay", 4e-3)
-        )
-    if kind == "adam":
-        amsgrad = config.flag("amsgrad", False)
-        return AdamMethod(
-            lr=lr, betas=betas, eps=eps, amsgrad=amsgrad, weight_decay=decay,
-            decoupled_weight_decay=decay > 0,
-        )  # fmt: skip
-    if kind == "nadam":
-        return NAdamMethod(lr=lr, betas=betas, eps=eps)
-    if kind == "adamax":
-        return AdamaxMethod(lr=lr, betas=betas, eps=eps)
-    if kind == "rmsprop":
-        return RMSpropMethod(
-            lr=lr, alpha=config.number("rho", 0.9), eps=eps,
-            momentum=config.number("momentum", 0.0), centered=config.flag("centered", False),
-        )  # fmt: skip
-    if kind == "adagrad":
-        start = config.number("initial_accumulator_value", 0.1)
-        return AdagradMethod(lr=lr, initial_accumulator_value=start, eps=eps)
-    return None
+def _method(kind: str, config: Config) -> Method | None:
+    known = {cls.title().lower(): cls for cls in METHODS if cls.keras}
+    if kind not in known:
+        return None
+    found: dict[str, Any] = {}
+    for name, (field, default) in known[kind].keras.items():
+        read = config.flag if isinstance(default, bool) else config.number
+        value = read(name, default)
+        found[field] = (*found.get(field, ()), value) if field == "betas" else value
+    if "decoupled_weight_decay" in known[kind].model_fields:
+        found["decoupled_weight_decay"] = found.get("weight_decay", 0.0) > 0
+    if found.get("nesterov"):
+        found["nesterov"] = found["momentum"] > 0
+    return known[kind](**found)

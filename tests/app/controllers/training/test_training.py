@@ -14,7 +14,8 @@ import gradwire.runtime.build as b
 from gradwire.app.panels.training.bar import PACES
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, SetParameters, SetTraining
-from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.diagram.optimisers import SGDMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.training.optimisers import SGD

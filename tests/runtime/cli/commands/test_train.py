@@ -20,7 +20,8 @@ import gradwire as gw
 from gradwire.blocks.library.data import Dataset
 from gradwire.runtime.data.files import access
 from gradwire.runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, apply
-from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.diagram.optimisers import SGDMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.training.saving import runs
 from gradwire.runtime.training.studies.seeds import seeded
 

@@ -13,13 +13,8 @@ from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.diagram import dumps, loads
 from gradwire.runtime.diagram.comparison import Comparison, Disagreement
 from gradwire.runtime.diagram.lesson import MAX_STEPS, MAX_TEXT, Lesson, ShowStep
-from gradwire.runtime.diagram.training import (
-    METHODS,
-    SCHEDULES,
-    AdamMethod,
-    OptimiserRule,
-    Training,
-)
+from gradwire.runtime.diagram.optimisers import METHODS, AdamMethod
+from gradwire.runtime.diagram.training import SCHEDULES, OptimiserRule, Training
 
 STEPS = [
     {"do": "show", "text": "This is {value('mul1')}.", "look": ["w"], "play": "backward"},

@@ -14,7 +14,8 @@ from gradwire.blocks.library.linear import Linear
 from gradwire.blocks.library.losses import Loss
 from gradwire.blocks.library.reduce import Mean, Sum
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram.training import AdamMethod, OptimiserRule, Training
+from gradwire.runtime.diagram.optimisers import AdamMethod
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from tests.runtime.engine.drawing import draw
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.passes import DEFAULT
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.recording import NotRecorded, Number, record
+from gradwire.runtime.engine.plan.recording import InPlace, NotRecorded, Number, Recording, record
 from gradwire.runtime.engine.plan.updates import Update
 
 
@@ -35,6 +35,20 @@ def test_every_run_takes_other_numbers() -> None:
 
 def test_numbers_are_filled_in() -> None:
     assert record(_grown, 2, 1).filled([7.0, 2.0]).scalars == (1.0, 2.0)
+
+
+def test_numpy_does_in_place_what_is_recorded() -> None:
+    a, b = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+    InPlace(record(_grown, 2, 1), 2).run((a, b), [7.0, 2.0])
+    np.testing.assert_array_equal(a, 2 * np.arange(5) + 1)
+    np.testing.assert_array_equal(b, np.full(5, 1.0))
+
+
+def test_arrays_may_take_over_what_others_had() -> None:
+    a, b, c = (np.full(3, float(n)) for n in range(3))
+    swapped = Recording((("add", (0, -1)),), (10.0,), {0: 1, 1: 2, 2: 3})
+    InPlace(swapped, 3).run((a, b, c), [])
+    assert [x.tolist() for x in (a, b, c)] == [[1.0] * 3, [2.0] * 3, [10.0] * 3]
 
 
 def test_what_has_no_primitive_is_not_recorded() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 import gradwire as gw
 import gradwire.runtime.build as b
-from gradwire.runtime.diagram.training import AdamMethod as Adam
-from gradwire.runtime.diagram.training import AdamWMethod as AdamW
+from gradwire.runtime.diagram.optimisers import AdamMethod as Adam
+from gradwire.runtime.diagram.optimisers import AdamWMethod as AdamW
+from gradwire.runtime.diagram.optimisers import LionMethod as Lion
+from gradwire.runtime.diagram.optimisers import SGDMethod as SGD
 from gradwire.runtime.diagram.training import Clip, Group, OptimiserRule, Training
-from gradwire.runtime.diagram.training import LionMethod as Lion
-from gradwire.runtime.diagram.training import SGDMethod as SGD
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose
 from gradwire.runtime.flow.observing import observe

@@ -8,32 +8,31 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gradwire.runtime.diagram.training import (
+from gradwire.runtime.diagram.optimisers import (
     AdadeltaMethod,
     AdagradMethod,
     AdamaxMethod,
     AdamMethod,
     AdamWMethod,
-    AnyMethod,
     LionMethod,
+    Method,
     NAdamMethod,
-    OptimiserRule,
     RAdamMethod,
     RMSpropMethod,
     SGDMethod,
-    Training,
 )
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
 from gradwire.runtime.engine.plan.passes.elementwise import fused, tiles
 from gradwire.runtime.engine.plan.updates import Update
-from gradwire.runtime.training.optimisers import arithmetic_of
+from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.trainer import Trainer
 from tests.benchmarks.workloads import w4
 
 Array = NDArray[Any]
-METHODS: list[AnyMethod] = [
+METHODS: list[Method] = [
     SGDMethod(),
     SGDMethod(momentum=0.9, nesterov=True, weight_decay=0.01),
     SGDMethod(momentum=0.9, dampening=0.1, maximize=True, weight_decay=0.01),
@@ -57,7 +56,7 @@ PASSES = {"reference": (), "numpy": DEFAULT, "machine code": FAST}
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("method", METHODS)
-def test_bits(method: AnyMethod, dtype: str, size: int) -> None:
+def test_bits(method: Method, dtype: str, size: int) -> None:
     rng = np.random.default_rng(3)
     start = rng.standard_normal(size).astype(dtype)
     gradients = rng.standard_normal((8, size)).astype(dtype)
@@ -75,9 +74,9 @@ def _passes() -> list[Any]:
     return [passes for name, passes in PASSES.items() if compiles or name != "machine code"]
 
 
-def _updated(method: AnyMethod, passes: Any, start: Array, gradients: Array) -> Any:
+def _updated(method: Method, passes: Any, start: Array, gradients: Array) -> Any:
     """All arrays after some updates, and the sums of squares; with numpy at once without passes."""
-    how = arithmetic_of(method)
+    how = Arithmetic(method)
     values, gradient, decay = start.copy(), start.copy(), method.weight_decay
     slots = how.slots(values)
     plans: dict[Any, Update] = {}
@@ -92,8 +91,8 @@ def _updated(method: AnyMethod, passes: Any, start: Array, gradients: Array) -> 
             form = how.form(count, decay)
             arrays = (values, gradient, *slots.values())
             if form not in plans:
-                plans[form] = Update(how.recorded(form), arrays, passes)
-            squares.append(plans[form].run(how.numbers(count, 0.01, decay)))
+                plans[form] = Update(form.recording, arrays, passes)
+            squares.append(plans[form].run(form.numbers(count, 0.01, decay)))
         assert gradient.tobytes() == each.tobytes()
     return [np.nan_to_num(x, nan=7).tobytes() for x in (values, *slots.values())], squares
 

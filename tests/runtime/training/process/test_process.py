@@ -22,8 +22,9 @@ from gradwire.blocks.library.data import Dataset
 from gradwire.runtime.data.files.access import allow_data, allowed_data
 from gradwire.runtime.data.progress import listening
 from gradwire.runtime.diagram import AddBlock, apply, load
+from gradwire.runtime.diagram.optimisers import SGDMethod
 from gradwire.runtime.diagram.paths import PortName
-from gradwire.runtime.diagram.training import OptimiserRule, SGDMethod, Training
+from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session, compilation
 from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.training.course import Course, stored

@@ -11,7 +11,8 @@ import pytest
 import gradwire as gw
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import load
-from gradwire.runtime.diagram.training import METHODS, Average, Clip, OptimiserRule, Training
+from gradwire.runtime.diagram.optimisers import METHODS
+from gradwire.runtime.diagram.training import Average, Clip, OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.rounds.pace import Pace

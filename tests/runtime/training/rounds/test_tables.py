@@ -8,20 +8,16 @@ import numpy as np
 import pytest
 
 import gradwire as gw
+from gradwire.runtime.diagram.optimisers import METHODS, AdagradMethod, AdamMethod, SGDMethod
 from gradwire.runtime.diagram.training import (
-    METHODS,
-    AdagradMethod,
-    AdamMethod,
     Average,
     Clip,
     ExponentialSchedule,
     Group,
     OptimiserRule,
-    SGDMethod,
     Training,
 )
 from gradwire.runtime.training.diverged import DivergedError
-from gradwire.runtime.training.optimisers import arithmetic_of
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.trainer import Trainer
 from gradwire.runtime.training.watch import Watch
@@ -140,7 +136,7 @@ CHOSEN = [
 @pytest.mark.parametrize(("method", "options"), CHOSEN)
 def test_what_rests_changes_no_bit(method: Any, options: dict[str, Any]) -> None:
     """Whatever values and state are: −0, the smallest numbers, and those that are not finite."""
-    arithmetic = arithmetic_of(method(**options))
+    arithmetic = Arithmetic(method(**options))
     odd = np.array([0.0, -0.0, 1.5, -2e-45, 3e38, np.inf, -np.inf], np.float32)
     values = odd.copy()
     slots = arithmetic.slots(values)
@@ -239,8 +235,8 @@ def test_steps_of_other_sizes_take_no_more_memory() -> None:
     of = trainer(ADAGRAD)
     list(of.run(20))
     (turn,) = of.turns
-    rooms = turn._arithmetic._rooms
-    (arrays,) = rooms.values()
+    (work,) = turn._arithmetic._in_place.values()
+    (arrays,) = work._rooms.values()
     assert 0 < max(array.size for array in arrays) <= 65 * WIDTH
 
 

@@ -6,7 +6,8 @@ import pytest
 
 import gradwire as gw
 from gradwire.blocks.errors import ParameterError
-from gradwire.runtime.diagram.training import AdamMethod, CosineSchedule, SGDMethod
+from gradwire.runtime.diagram.optimisers import AdamMethod, SGDMethod
+from gradwire.runtime.diagram.training import CosineSchedule
 from gradwire.runtime.training.studies.variants import with_variant
 from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from gradwire.runtime.diagram.document_types import MAX_ENTRIES
+from gradwire.runtime.diagram.optimisers import METHODS, Method
 from gradwire.runtime.diagram.training import (
-    METHODS,
-    AnyMethod,
     AnySchedule,
     ConstantSchedule,
     CosineSchedule,
@@ -100,17 +99,12 @@ def _schedule(scheduler: Any) -> AnySchedule:
     raise UnsupportedError(f"the schedule {name}", f"recipes have {known}")
 
 
-def _method(name: str, options: Mapping[str, Any]) -> AnyMethod:
-    kind = name.lower()
-    known: dict[str, Callable[..., AnyMethod]] = {
-        cls.model_fields["kind"].default: cls for cls in METHODS
-    }
-    if kind not in known:
+def _method(name: str, options: Mapping[str, Any]) -> Method:
+    known = {cls.title().lower(): cls for cls in METHODS}
+    cls = known.get(name.lower())
+    if cls is None:
         raise UnsupportedError(f"the optimiser {name}", f"recipes have {', '.join(known)}")
-    cls = known[kind]
-    # Each is a model; ``known`` has them as callables, since their parameters differ.
-    fields: Mapping[str, Any] = cls.model_fields  # type: ignore[attr-defined]
-    given = {key: _plain(value) for key, value in options.items() if key in fields}
+    given = {key: _plain(value) for key, value in options.items() if key in cls.model_fields}
     given["lr"] = _rate(options)
     return cls(**given)
 
@@ -127,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def _group(
-    method: AnyMethod,
+    method: Method,
     first: Mapping[str, Any],
     group: Mapping[str, Any],
     variables: tuple[str, ...],

@@ -14,7 +14,8 @@ from gradwire.app.evaluation.result import Result
 from gradwire.app.panels.inspector.diagram_form import DiagramForm
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.runtime.diagram import SetTraining, apply
-from gradwire.runtime.diagram.training import AdamMethod, Clip, Group, Training
+from gradwire.runtime.diagram.optimisers import AdamMethod
+from gradwire.runtime.diagram.training import Clip, Group, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import observe
 

@@ -12,10 +12,10 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.flow.words.sentences import names as listed
+from gradwire.runtime.training.iterations.choosing import iterations_of
+from gradwire.runtime.training.iterations.validation import Validation, in_phase
 from gradwire.runtime.training.nonfinite import explain
 from gradwire.runtime.training.recipe import resolve
-from gradwire.runtime.training.rounds.choosing import rounds_of
-from gradwire.runtime.training.rounds.validation import Validation, in_phase
 from gradwire.runtime.training.saving.checkpoint import TrainerState
 from gradwire.runtime.training.saving.fingerprint import (
     fingerprint,
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.iterations.protocols import Iterations, OptimiserStep
     from gradwire.runtime.training.recipe import Recipe
     from gradwire.runtime.training.records import StepRecord
-    from gradwire.runtime.training.rounds.rounds import Rounds, Turning
 
 Array = NDArray[Any]
 
@@ -77,7 +77,7 @@ class Trainer:
         self._given = training
         self._diagram: Diagram
         self._generation: int
-        self._made_by: Rounds
+        self._made_by: Iterations
         self._error: DivergedError | None = None
         self._fingerprint: tuple[Diagram, dict[str, dict[str, str]]] | None = None
         self._build()
@@ -93,16 +93,23 @@ class Trainer:
         return self._recipe.training
 
     @property
-    def turns(self) -> Sequence[Turning]:
+    def optimisers(self) -> Sequence[OptimiserStep]:
         """The optimisers at work, in the order of the recipe; others after a rebuild."""
-        return self._made_by.turns
+        return self._made_by.optimisers
+
+    @property
+    def turns(self) -> Sequence[OptimiserStep]:
+        """An old name of ``optimisers``."""
+        return self.optimisers
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a history: every number that a record of a round can have."""
-        turns = self.turns
+        optimisers = self.optimisers
         found = [str(head) for head in self._heads]
-        found += [f"{kind}/{turn.name}" for turn in turns for kind in ("lr", "grad_norm")]
+        found += [
+            f"{kind}/{optimiser.name}" for optimiser in optimisers for kind in ("lr", "grad_norm")
+        ]
         found += map(str, self._recipe.record)
         if self._validation is not None:
             found += [f"validation/{head}" for head in self._heads]
@@ -270,7 +277,7 @@ class Trainer:
         self._diagram, self._generation = session.diagram, session.generation
         self._recipe = recipe = resolve(self._written(), self._program())
         with in_phase(session, "training"):
-            self._made_by = rounds_of(session, recipe)
+            self._made_by = iterations_of(session, recipe)
         self._error = None
         session.updated.update(self._made_by.moving)
         self._heads = tuple(dict.fromkeys(head for rule in recipe.rules for head in rule.heads))
@@ -281,11 +288,12 @@ class Trainer:
         found = []
         if self._given is None and self._diagram.training is None:
             found.append(NO_RECIPE)
-        for turn in self.turns:
-            if turn.missing:
-                shown = listed(turn.missing)
-                verb = "has" if len(turn.missing) == 1 else "have"
+        for optimiser in self.optimisers:
+            if optimiser.missing:
+                shown = listed(optimiser.missing)
+                verb = "has" if len(optimiser.missing) == 1 else "have"
                 found.append(
-                    f"{shown} {verb} no gradient of what {turn.name} follows, and stay as they are."
+                    f"{shown} {verb} no gradient of what {optimiser.name} follows, "
+                    "and stay as they are."
                 )
         return tuple(found)

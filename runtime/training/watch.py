@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.flow import observe
 from gradwire.runtime.training.alarms import STILL, Alarms, Trouble
-from gradwire.runtime.training.rounds.validation import in_phase
+from gradwire.runtime.training.iterations.validation import in_phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training.iterations.protocols import OptimiserStep, Sizes
     from gradwire.runtime.training.records import StepRecord
-    from gradwire.runtime.training.rounds.rounds import Sizes, Turning
     from gradwire.runtime.training.trainer import Trainer
 
 Array = NDArray[Any]
@@ -69,7 +69,7 @@ class Watch:
         self._trainer = trainer
         self._alarms = Alarms()
         self._looks: dict[str, _Look] = {}
-        self._turns: Sequence[Turning] = ()
+        self._optimisers: Sequence[OptimiserStep] = ()
         self._waits: dict[Sight, _Wait] = {}
 
     def look(self, record: StepRecord) -> list[Alarm]:
@@ -81,9 +81,9 @@ class Watch:
         alarms.record(step, record.losses)
         if step != self._trainer.rounds:
             return alarms.rising(step)
-        if self._turns is not self._trainer.turns:
-            self._turns = self._trainer.turns
-            self._looks = {turn.name: _Look(turn) for turn in self._turns}
+        if self._optimisers is not self._trainer.optimisers:
+            self._optimisers = self._trainer.optimisers
+            self._looks = {optimiser.name: _Look(optimiser) for optimiser in self._optimisers}
         moved: dict[str, float] = {}
         seen = {Sight.PATROL}
         with np.errstate(over="ignore", invalid="ignore"):
@@ -137,22 +137,22 @@ class _Wait:
 class _Look:
     """What is cheap to know of one optimiser's variables after a round."""
 
-    def __init__(self, turn: Turning) -> None:
-        self._turn = turn
-        self._parts: list[_Part] | None = None
+    def __init__(self, optimiser: OptimiserStep) -> None:
+        self._optimiser = optimiser
+        self._parts: list[_Sizes] | None = None
 
     def take(self, moved: dict[str, float]) -> set[Sight]:
         """What may be wrong; ``moved`` gets by how much variables that seem to stand still have
         changed since the round before, as a share of their size.
         """
-        turn = self._turn
-        found = {Sight.NOT_FINITE} if turn.take_flag() else set()
-        norm = turn.norm
+        optimiser = self._optimiser
+        found = {Sight.NOT_FINITE} if optimiser.take_flag() else set()
+        norm = optimiser.norm
         if norm is None:
             return found
-        sizes = turn.sizes()
+        sizes = optimiser.sizes()
         if self._parts is None:
-            self._parts = [_Part(turn, of) for of in sizes]
+            self._parts = [_Sizes(optimiser, of) for of in sizes]
         # The norm is that before clipping, which the gradients are not any more.
         if sizes and not norm <= LARGE * math.sqrt(sum(sum(of.lengths) for of in sizes)):
             found.add(Sight.LARGE)
@@ -161,11 +161,11 @@ class _Look:
         return found
 
 
-class _Part:
+class _Sizes:
     """Variables of one dtype and rate."""
 
-    def __init__(self, turn: Turning, sizes: Sizes) -> None:
-        self._turn = turn
+    def __init__(self, optimiser: OptimiserStep, sizes: Sizes) -> None:
+        self._optimiser = optimiser
         self._paths = sizes.paths
         self._shares = (1.0 / np.array(sizes.lengths)).astype(sizes.values.dtype)
         self._known: Array = np.full(len(sizes.paths), np.nan, sizes.values.dtype)
@@ -182,7 +182,9 @@ class _Part:
         if not gradients.max() <= LARGE**2:
             seen.add(Sight.LARGE)
         if self._before:
-            found = {path: share(old, self._turn.value(path)) for path, old in self._before.items()}
+            found = {
+                path: share(old, self._optimiser.value(path)) for path, old in self._before.items()
+            }
             moved |= found
             if any(change < STILL for change in found.values()):
                 seen.add(Sight.STILL)
@@ -192,7 +194,7 @@ class _Part:
         if still.any():
             still &= gradients > 0.0
             paths = [self._paths[i] for i in np.flatnonzero(still).tolist()]
-            self._before = {path: self._turn.value(path) for path in paths}
+            self._before = {path: self._optimiser.value(path) for path in paths}
         self._known = values
         return seen
 

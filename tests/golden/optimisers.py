@@ -257,7 +257,7 @@ def _compare_state(
         return
     for slot, numbers in expected.items():
         if slot == "mu_product":
-            made = Arithmetic(optimiser.method).form(1, 0.0).kept(state["step"])
+            made = Arithmetic(optimiser.method).program(1, 0.0).kept(state["step"])
             comparison.close(f"{what}: {slot}", numbers, np.array(made[slot]))
         else:
             comparison.close(f"{what}: {slot}", numbers, np.asarray(state[slot], np.float64))

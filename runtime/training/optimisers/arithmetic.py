@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.recording import InPlace
-from gradwire.runtime.training.optimisers.forms import Form, slots_of
+from gradwire.runtime.training.optimisers.update_program import UpdateProgram, slots_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.optimisers import Method
@@ -34,9 +34,9 @@ class Arithmetic:
         method.require_consistent()
         self.method = method
         self._starts = slots_of(method)
-        self._first: dict[bool, Form] = {}
-        self._forms: dict[tuple[bool, tuple[float, ...]], Form] = {}
-        self._in_place: dict[Form, InPlace] = {}
+        self._first: dict[bool, UpdateProgram] = {}
+        self._programs: dict[tuple[bool, tuple[float, ...]], UpdateProgram] = {}
+        self._in_place: dict[UpdateProgram, InPlace] = {}
 
     def slots(self, like: Array) -> dict[str, Array]:
         """The state before the first update by PyTorch's names, in arrays like ``like``."""
@@ -46,21 +46,21 @@ class Arithmetic:
                 found[name][...] = start
         return found
 
-    def form(self, count: int, weight_decay: float) -> Form:
-        """The form of update number ``count``, from 1 on."""
+    def program(self, count: int, weight_decay: float) -> UpdateProgram:
+        """What update number ``count``, from 1 on, does."""
         decays = weight_decay != 0
         first = self._first.get(decays)
         if first is None:
-            first = self._first[decays] = Form(self.method, self._starts, count, decays)
+            first = self._first[decays] = UpdateProgram(self.method, self._starts, count, decays)
         if not first.branches:
             return first
         key = decays, first.branches_of(count)
-        found = self._forms.get(key)
+        found = self._programs.get(key)
         if found is None:
-            found = Form(self.method, self._starts, count, decays)
+            found = UpdateProgram(self.method, self._starts, count, decays)
             if found.branches != key[1]:
                 raise ValueError(f"the branches of {self.method.kind} are not on one level")
-            self._forms[key] = found
+            self._programs[key] = found
         return found
 
     def update(
@@ -78,12 +78,12 @@ class Arithmetic:
         ``lr`` and ``weight_decay`` replace those of the method. Numbers that are not finite stay as
         they are; NumPy's warnings about them are the caller's.
         """
-        form = self.form(count, weight_decay)
+        program = self.program(count, weight_decay)
         arrays, size = (values, gradient, *slots.values()), values.size
-        work = self._in_place.get(form)
+        work = self._in_place.get(program)
         if work is None:
-            work = self._in_place[form] = InPlace(form.recording, len(arrays))
-        numbers = form.numbers(count, lr, weight_decay)
+            work = self._in_place[program] = InPlace(program.recording, len(arrays))
+        numbers = program.numbers(count, lr, weight_decay)
         for start in range(0, size, CHUNK):
             parts = arrays
             if size > CHUNK:

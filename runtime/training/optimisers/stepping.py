@@ -32,12 +32,12 @@ from gradwire.runtime.training.optimisers.arithmetic import CHUNK, Arithmetic
 Array = NDArray[Any]
 
 
-class _Form(NamedTuple):
+class _Spec(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
 
-class _Run(NamedTuple):
+class _Span(NamedTuple):
     """Variables side by side that have had the same number of updates: small ones, or one."""
 
     dtype: np.dtype[Any]
@@ -73,12 +73,12 @@ class MethodOptimiser:
         self.method = self._method(lr, options)
         """Its options."""
         self._arithmetic = Arithmetic(self.method)
-        self._forms: dict[str, _Form] = {}
+        self._specs: dict[str, _Spec] = {}
         self._counts: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
         self._slots: dict[np.dtype[Any], dict[str, Array]] = {}
         self._present: tuple[str, ...] = ()
-        self._runs: list[_Run] = []
+        self._spans: list[_Span] = []
 
     @property
     def lr(self) -> float:
@@ -109,15 +109,15 @@ class MethodOptimiser:
         the others keep every bit. Values are left as they are, and new ones belong to the caller.
         """
         given = {name: g for name, g in gradients.items() if g is not None}
-        forms = {name: _Form(values[name].dtype, values[name].shape) for name in given}
-        if any(self._forms.get(name) != form for name, form in forms.items()):
-            self._lay_out(forms)
+        specs = {name: _Spec(values[name].dtype, values[name].shape) for name in given}
+        if any(self._specs.get(name) != spec for name, spec in specs.items()):
+            self._lay_out(specs)
         tables = {n: g for n, g in given.items() if isinstance(g, SparseRows) and self._rests(n)}
         present = tuple(name for name in given if name not in tables)
         if present != self._present:
-            self._present, self._runs = present, self._find_runs(present)
+            self._present, self._spans = present, self._find_spans(present)
         moved = {name: self._moved(name, values[name], rows) for name, rows in tables.items()}
-        for dtype, names, start, stop in self._runs:
+        for dtype, names, start, stop in self._spans:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
             gradient = _side_by_side([np.asarray(given[name], dtype) for name in names])
             count = self._counts[names[0]] + 1
@@ -125,12 +125,12 @@ class MethodOptimiser:
             self._move(flat, gradient, slots, count)
             for name in names:
                 at, end = self._places[name]
-                moved[name] = flat[at - start : end - start].reshape(self._forms[name].shape)
+                moved[name] = flat[at - start : end - start].reshape(self._specs[name].shape)
                 self._counts[name] = count
         return {name: moved[name] for name in given}
 
     def _rests(self, name: str) -> bool:
-        dtype = self._forms[name].dtype
+        dtype = self._specs[name].dtype
         return self._arithmetic.rests(dtype, self.method.weight_decay)
 
     def _moved(self, name: str, values: Array, gradient: SparseRows) -> Array:
@@ -167,45 +167,45 @@ class MethodOptimiser:
         if not self._counts.get(name):
             return {}
         at, end = self._places[name]
-        form = self._forms[name]
-        slots = self._slots[form.dtype].items()
-        found = {slot: array[at:end].reshape(form.shape).copy() for slot, array in slots}
+        spec = self._specs[name]
+        slots = self._slots[spec.dtype].items()
+        found = {slot: array[at:end].reshape(spec.shape).copy() for slot, array in slots}
         return found | {"step": self._counts[name]}
 
-    def _lay_out(self, forms: Mapping[str, _Form]) -> None:
+    def _lay_out(self, specs: Mapping[str, _Spec]) -> None:
         """Make room for new variables; one of another shape than before starts anew."""
-        same = [name for name, form in self._forms.items() if forms.get(name, form) == form]
+        same = [name for name, spec in self._specs.items() if specs.get(name, spec) == spec]
         kept = {name: self.state(name) for name in same}
-        for name, form in forms.items():
-            if self._forms.get(name) != form:
+        for name, spec in specs.items():
+            if self._specs.get(name) != spec:
                 self._counts[name] = 0
-        self._forms = self._forms | dict(forms)
+        self._specs = self._specs | dict(specs)
         self._present, self._places, self._slots = (), {}, {}
-        for dtype in dict.fromkeys(form.dtype for form in self._forms.values()):
+        for dtype in dict.fromkeys(spec.dtype for spec in self._specs.values()):
             size = 0
-            for name, form in self._forms.items():
-                if form.dtype == dtype:
-                    end = size + int(np.prod(form.shape, dtype=np.int64))
+            for name, spec in self._specs.items():
+                if spec.dtype == dtype:
+                    end = size + int(np.prod(spec.shape, dtype=np.int64))
                     self._places[name] = size, end
                     size = end
             self._slots[dtype] = self._arithmetic.slots(np.empty(size, dtype))
         for name, state in kept.items():
             at, end = self._places[name]
-            for slot, array in self._slots[self._forms[name].dtype].items():
+            for slot, array in self._slots[self._specs[name].dtype].items():
                 if slot in state:
                     array[at:end] = state[slot].reshape(-1)
 
-    def _find_runs(self, present: tuple[str, ...]) -> list[_Run]:
+    def _find_spans(self, present: tuple[str, ...]) -> list[_Span]:
         """The variables that are updated together."""
-        runs: list[_Run] = []
+        spans: list[_Span] = []
         wanted = set(present)
         for dtype in self._slots:
-            members = (name for name, form in self._forms.items() if form.dtype == dtype)
+            members = (name for name, spec in self._specs.items() if spec.dtype == dtype)
             for name in members:
                 if name not in wanted:
                     continue
                 at, end = self._places[name]
-                last = runs[-1] if runs else None
+                last = spans[-1] if spans else None
                 if (
                     last is not None
                     and last.dtype == dtype
@@ -213,10 +213,10 @@ class MethodOptimiser:
                     and max(last.stop - last.start, end - at) <= CHUNK
                     and self._counts[last.names[0]] == self._counts[name]
                 ):
-                    runs[-1] = last._replace(names=(*last.names, name), stop=end)
+                    spans[-1] = last._replace(names=(*last.names, name), stop=end)
                 else:
-                    runs.append(_Run(dtype, (name,), at, end))
-        return runs
+                    spans.append(_Span(dtype, (name,), at, end))
+        return spans
 
     def _method(self, lr: tuple[float, ...], options: dict[str, Any]) -> Method:
         called, known = type(self).__name__, [*self.method_type.model_fields]

@@ -21,7 +21,7 @@ from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.engine.session.lookup import traced_ports
 from gradwire.runtime.training.curves import Curve
 from gradwire.runtime.training.diverged import DivergedError
-from gradwire.runtime.training.rounds.validation import Validation, in_phase, validation_batches
+from gradwire.runtime.training.iterations.validation import Validation, in_phase, validation_batches
 from gradwire.runtime.training.studies.seeds import seeded
 from gradwire.runtime.training.studies.variants import with_variant
 from gradwire.runtime.training.trainer import Trainer

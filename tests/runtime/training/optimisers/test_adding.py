@@ -163,4 +163,4 @@ def test_lines_branch_by_the_update_alone(
     monkeypatch.setattr(drift, "move", lambda self, xp: lines)
     arithmetic = Arithmetic(drift())
     with pytest.raises(ValueError, match=why):
-        [arithmetic.form(t, 0.0) for t in (1, 2, 3)]
+        [arithmetic.program(t, 0.0) for t in (1, 2, 3)]

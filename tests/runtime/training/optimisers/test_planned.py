@@ -88,11 +88,11 @@ def _updated(method: Method, passes: Any, start: Array, gradients: Array) -> Any
                 how.update(values, gradient, slots, count=count, lr=0.01, weight_decay=decay)
                 squares.append(float(np.sum(values.astype(np.float64) ** 2)))
                 continue
-            form = how.form(count, decay)
+            program = how.program(count, decay)
             arrays = (values, gradient, *slots.values())
-            if form not in plans:
-                plans[form] = Update(form.recording, arrays, passes)
-            squares.append(plans[form].run(form.numbers(count, 0.01, decay)))
+            if program not in plans:
+                plans[program] = Update(program.recording, arrays, passes)
+            squares.append(plans[program].run(program.numbers(count, 0.01, decay)))
         assert gradient.tobytes() == each.tobytes()
     return [np.nan_to_num(x, nan=7).tobytes() for x in (values, *slots.values())], squares
 

@@ -11,7 +11,7 @@ import pytest
 import gradwire as gw
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.files import access
-from gradwire.runtime.training.rounds.validation import Validation
+from gradwire.runtime.training.iterations.validation import Validation
 from gradwire.runtime.training.studies.files import Measure, Variant
 from gradwire.runtime.training.studies.seeds import seeded
 from gradwire.runtime.training.studies.task import (

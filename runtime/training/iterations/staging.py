@@ -30,7 +30,7 @@ class Pass(NamedTuple):
     """By variable."""
 
 
-class Moves(NamedTuple):
+class ParameterUpdates(NamedTuple):
     """An update of variables that lie in one group: what is done, and with which scalars."""
 
     recording: Recording
@@ -40,7 +40,7 @@ class Moves(NamedTuple):
     """By variable, the leaves that the recording writes: the variable, and then the state."""
 
 
-class Blend(NamedTuple):
+class AverageUpdate(NamedTuple):
     """An update of averages of one dtype."""
 
     recording: Recording
@@ -77,7 +77,7 @@ class Staging:
         gradients: Mapping[str, Value],
         divisor: int,
         clip: Clip | None,
-        moves: Sequence[Moves],
+        moves: Sequence[ParameterUpdates],
     ) -> Stage:
         """An update of variables by gradients.
 
@@ -103,7 +103,7 @@ class Staging:
         writes[self._healthy] = fine
         return self._stage(writes, (before, after, squares, fine), rows)
 
-    def average(self, blends: Sequence[Blend]) -> Stage:
+    def average(self, blends: Sequence[AverageUpdate]) -> Stage:
         """An update of an average; no results."""
         writes: dict[Value, Value] = {}
         for blend in blends:

@@ -55,7 +55,7 @@ def trainer(*rules: OptimiserRule, of: gw.Diagram | None = None, **recipe: Any) 
 
 def tables(of: Trainer) -> list[list[str]]:
     """The tables of each optimiser."""
-    return [[table.path for table in turn._tables] for turn in of.turns]
+    return [[table.path for table in turn._tables] for turn in of.optimisers]
 
 
 def assert_same(found: Trainer, wanted: Trainer) -> None:
@@ -210,7 +210,7 @@ def test_a_training_goes_on_from_a_state() -> None:
 def test_sizes_are_those_of_the_whole_table() -> None:
     of = trainer(SGD)
     for record in of.run(3):
-        (turn,) = of.turns
+        (turn,) = of.optimisers
         sizes = {path: size for size in turn.sizes() for path in size.paths}
         assert record.optimisers["opt"].updated
         for path in ("table", "other"):
@@ -234,7 +234,7 @@ def test_steps_of_other_sizes_take_no_more_memory() -> None:
     """Each step looks up another number of rows."""
     of = trainer(ADAGRAD)
     list(of.run(20))
-    (turn,) = of.turns
+    (turn,) = of.optimisers
     (work,) = turn._arithmetic._in_place.values()
     (arrays,) = work._rooms.values()
     assert 0 < max(array.size for array in arrays) <= 65 * WIDTH

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.training.rounds.arenas import Arena, Form, stretches
+from gradwire.runtime.training.iterations.flat_buffers import FlatBuffer, VariableSpec, flat_slices
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.training import Average
@@ -57,19 +57,19 @@ class Averaging:
         self._debiased = is_divided(rule)
         self._parts: list[tuple[Array, ...]] = []
         """Targets, sources, and what is averaged if it is not the targets."""
-        self._raw = Arena()
+        self._raw = FlatBuffer()
 
-    def settle(self, values: Arena, forms: Mapping[str, Form]) -> None:
+    def allocate(self, values: FlatBuffer, specs: Mapping[str, VariableSpec]) -> None:
         """Give targets their memory, beside each other; sources that no optimiser moves too."""
         for names in (self.sources, self.targets):
-            values.add(forms[name] for name in names)
+            values.add(specs[name] for name in names)
         kept = values
         if self._debiased:
             kept = self._raw
-            kept.add(forms[name] for name in self.targets)
+            kept.add(specs[name] for name in self.targets)
         sides = (values, self.targets), (values, self.sources), (kept, self.targets)
-        for stretch in stretches(*sides):
-            self._parts.append(stretch.flat if self._debiased else stretch.flat[:2])
+        for flat_slice in flat_slices(*sides):
+            self._parts.append(flat_slice.flat if self._debiased else flat_slice.flat[:2])
 
     def update(self) -> None:
         """Average once more."""

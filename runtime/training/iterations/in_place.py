@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.iterations.averages import Averaging
+from gradwire.runtime.training.iterations.flat_buffers import FlatBuffer, variable_specs
+from gradwire.runtime.training.iterations.in_place_step import InPlaceOptimiserStep
 from gradwire.runtime.training.records import StepRecord
-from gradwire.runtime.training.rounds.arenas import Arena, forms
-from gradwire.runtime.training.rounds.averages import Averaging
-from gradwire.runtime.training.rounds.turns import Turn
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class InPlaceRounds:
-    """Makes one round in each call; see ``Rounds``."""
+class InPlaceIterations:
+    """Makes one round in each call; see ``Iterations``."""
 
     def __init__(self, session: Session, recipe: Recipe) -> None:
         self._session = session
@@ -36,22 +36,22 @@ class InPlaceRounds:
         self._silent = copy_context()
         self._silent.run(np.seterr, all="ignore")  # what is not finite shows in the numbers
         self._resident = resident = session.resident()
-        self.turns: list[Turn] = []
+        self.optimisers: list[InPlaceOptimiserStep] = []
         for rule, watched in recipe.passes():
             pending = resident.derive(rule.heads, rule.variables, (*rule.heads, *watched))
-            self.turns.append(Turn(rule, pending, watched))
+            self.optimisers.append(InPlaceOptimiserStep(rule, pending, watched))
         self._averages = [Averaging(rule, pairs) for rule, pairs in recipe.averages]
-        self._values = Arena()
-        found = forms(resident.program)
+        self._values = FlatBuffer()
+        found = variable_specs(resident.program)
         owners = Counter(name for rule in recipe.rules for name in rule.variables)
         shared = {name for name, count in owners.items() if count > 1}
-        for turn in self.turns:
-            turn.settle(self._values, found, shared)
+        for optimiser in self.optimisers:
+            optimiser.allocate(self._values, found, shared)
         for average in self._averages:
-            average.settle(self._values, found)
+            average.allocate(self._values, found)
         resident.settle(self._values.arrays)
-        for turn in self.turns:
-            turn.plan(resident)
+        for optimiser in self.optimisers:
+            optimiser.plan(resident)
         resident.refresh()
 
     @property
@@ -74,9 +74,9 @@ class InPlaceRounds:
         """Whether nothing was set in the session since the last ``refresh`` or round."""
         return self._resident.is_current
 
-    def parts(self) -> Iterator[tuple[str, Sequence[Turn | Averaging]]]:
+    def parts(self) -> Iterator[tuple[str, Sequence[InPlaceOptimiserStep | Averaging]]]:
         """The optimisers and the averages, with what they are called in states."""
-        yield "optimiser", self.turns
+        yield "optimiser", self.optimisers
         yield "average", self._averages
 
     def refresh(self) -> None:
@@ -96,14 +96,16 @@ class InPlaceRounds:
         self._reset()
 
     def _reset(self) -> None:
-        for turn in self.turns:
-            turn.reset()
+        for optimiser in self.optimisers:
+            optimiser.reset()
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make one round, whatever ``count`` is; see ``Rounds``."""
-        turns = [turn for turn in self.turns if first % turn.rule.every == 0]
+        """Make one round, whatever ``count`` is; see ``Iterations``."""
+        optimisers = [
+            optimiser for optimiser in self.optimisers if first % optimiser.rule.every == 0
+        ]
         try:
-            losses = self._silent.run(self._take_turns, turns)
+            losses = self._silent.run(self._run_optimisers, optimisers)
             for average in self._averages:
                 if first % average.rule.every == 0:
                     self._silent.run(average.update)
@@ -112,33 +114,33 @@ class InPlaceRounds:
             return [], error
         finally:
             self._resident.moved()
-        watched = turns[0].watched if turns else {}
-        records = {turn.name: turn.record() for turn in turns}
+        watched = optimisers[0].watched if optimisers else {}
+        records = {optimiser.name: optimiser.record() for optimiser in optimisers}
         return [StepRecord(first, losses, records, watched)], None
 
-    def _take_turns(self, turns: Sequence[Turn]) -> dict[str, float]:
+    def _run_optimisers(self, optimisers: Sequence[InPlaceOptimiserStep]) -> dict[str, float]:
         """All passes and updates of a round; returns each loss as it was first computed."""
         session = self._session
         losses: dict[str, float] = {}
-        for act, turn, is_first in acts(turns, self._recipe.training.order):
-            if act == "collect":
-                turn.collect(session, is_first)
-                losses = turn.losses | losses
+        for action, optimiser, is_first in actions(optimisers, self._recipe.training.order):
+            if action == "collect":
+                optimiser.collect(session, is_first)
+                losses = optimiser.losses | losses
             else:
-                turn.update()
+                optimiser.update()
         return losses
 
 
-def acts(turns: Sequence[Any], order: str) -> Iterator[tuple[str, Any, bool]]:
-    """What happens in a round, in order: "collect" or "update", whose turn it is, and whether it
+def actions(optimisers: Sequence[Any], order: str) -> Iterator[tuple[str, Any, bool]]:
+    """What happens in a round, in order: "collect" or "update", for which optimiser, and whether it
     is the first pass of the round.
     """
     simultaneous = order == "simultaneous"
     if simultaneous:
-        for turn in turns:
-            yield "collect", turn, turn is turns[0]
-    for turn in turns:
-        for number in range(turn.rule.steps):
+        for optimiser in optimisers:
+            yield "collect", optimiser, optimiser is optimisers[0]
+    for optimiser in optimisers:
+        for number in range(optimiser.rule.steps):
             if number or not simultaneous:
-                yield "collect", turn, turn is turns[0] and not number
-            yield "update", turn, False
+                yield "collect", optimiser, optimiser is optimisers[0] and not number
+            yield "update", optimiser, False

@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.iterations.looped_steps import LoopedAverage, LoopedOptimiserStep
+from gradwire.runtime.training.iterations.staging import (
+    AverageUpdate,
+    ParameterUpdates,
+    Staging,
+    leaf,
+)
 from gradwire.runtime.training.records import StepRecord
-from gradwire.runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
-from gradwire.runtime.training.rounds.staging import Blend, Moves, Staging, leaf
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -31,11 +36,11 @@ _ROOM = 1 << 28
 """Bytes of the rows of one call, at most, unless one round has more."""
 
 
-class Act(NamedTuple):
+class Action(NamedTuple):
     """One thing that happens in a round."""
 
     kind: Literal["collect", "accumulate", "update", "average"]
-    part: LoopedTurn | LoopedAverage
+    part: LoopedOptimiserStep | LoopedAverage
     recordings: Sequence[Recording] = ()
     """What an update does to each group, or an average to its targets."""
     update: int = 0
@@ -44,7 +49,7 @@ class Act(NamedTuple):
     @property
     def passes(self) -> int:
         """Passes that it makes."""
-        if self.kind == "accumulate" and isinstance(self.part, LoopedTurn):
+        if self.kind == "accumulate" and isinstance(self.part, LoopedOptimiserStep):
             return self.part.rule.accumulate - 1
         return int(self.kind == "collect")
 
@@ -59,34 +64,34 @@ class Planned(NamedTuple):
     """A round that is to be made."""
 
     number: int
-    acts: Sequence[Act]
+    actions: Sequence[Action]
     form: Any
     """Equal for rounds that differ in nothing but scalars."""
 
 
 def planned(
     number: int,
-    order: Sequence[tuple[str, LoopedTurn, bool]],
+    order: Sequence[tuple[str, LoopedOptimiserStep, bool]],
     averages: Sequence[LoopedAverage],
     updates: dict[str, int],
 ) -> Planned:
     """A round, given what happens in order and the updates so far by name, which are counted on."""
-    acts: list[Act] = []
-    for what, turn, _ in order:
+    actions: list[Action] = []
+    for what, optimiser, _ in order:
         if what == "collect":
-            acts.append(Act("collect", turn))
-            if turn.rule.accumulate > 1:
-                acts.append(Act("accumulate", turn))
-        elif turn.variables:
-            count = updates[turn.name] = updates[turn.name] + 1
-            acts.append(Act("update", turn, turn.recorded(count), count))
+            actions.append(Action("collect", optimiser))
+            if optimiser.rule.accumulate > 1:
+                actions.append(Action("accumulate", optimiser))
+        elif optimiser.variables:
+            count = updates[optimiser.name] = updates[optimiser.name] + 1
+            actions.append(Action("update", optimiser, optimiser.recorded(count), count))
     for average in averages:
         count = updates[average.name] = updates[average.name] + 1
-        acts.append(Act("average", average, average.recorded(count), count))
-    return Planned(number, acts, tuple(act.form for act in acts))
+        actions.append(Action("average", average, average.recorded(count), count))
+    return Planned(number, actions, tuple(action.form for action in actions))
 
 
-class Iteration:
+class IterationLoop:
     """The loop for rounds of one form."""
 
     def __init__(self, looped: Looped, healthy: Value, plan: Planned) -> None:
@@ -94,11 +99,11 @@ class Iteration:
         self._staging = Staging(looped.program.trace, healthy)
         self._changing = looped.changing()
         self._scalars: list[dict[Value, int]] = []
-        """The rows of scalars of each stage, and which recording of the act each belongs to."""
-        stages = [self._stage(act) for act in plan.acts]
+        """The rows of scalars of each stage, and which recording of the action each belongs to."""
+        stages = [self._stage(action) for action in plan.actions]
         self._stages = stages
         self._loop = looped.loop(stages)
-        self._passes = sum(act.passes for act in plan.acts)
+        self._passes = sum(action.passes for action in plan.actions)
         each = sum(row.size * NUMPY[row.dtype].itemsize * s.times for s in stages for row in s.rows)
         self.most = max(1, _ROOM // max(1, each))
         """Rounds that one call can make, for their rows take memory."""
@@ -107,7 +112,7 @@ class Iteration:
     def run(
         self, plans: Sequence[Planned], session: Session
     ) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make these rounds; see ``Rounds.make``."""
+        """Make these rounds; see ``Iterations.make``."""
         first = session.step_number
         wait = self._loop.start(self._rows(plans, first))
         self._read_ahead(first + len(plans) * self._passes, len(plans))
@@ -115,32 +120,35 @@ class Iteration:
         records: list[StepRecord] = []
         for at, plan in enumerate(plans):
             session.step_number = first + at * self._passes
-            told = _Told(plan, [[array[at] for array in stage] for stage in results], session)
+            told = _Outcome(plan, [[array[at] for array in stage] for stage in results], session)
             if told.error is not None:
                 return records, told.error
             records.append(told.record)
         return records, None
 
-    def _stage(self, act: Act) -> Stage:
-        part, trace, staging = act.part, self._looped.program.trace, self._staging
+    def _stage(self, action: Action) -> Stage:
+        part, trace, staging = action.part, self._looped.program.trace, self._staging
         rows = [
             leaf(trace, np.zeros(len(recording.scalars), dtype))
-            for recording, dtype in zip(act.recordings, _dtypes(part), strict=False)
+            for recording, dtype in zip(action.recordings, _dtypes(part), strict=False)
         ]
         self._scalars.append({row: place for place, row in enumerate(rows)})
         if isinstance(part, LoopedAverage):
             return staging.average(
-                [Blend(*each) for each in zip(act.recordings, rows, part.groups, strict=True)]
+                [
+                    AverageUpdate(*each)
+                    for each in zip(action.recordings, rows, part.groups, strict=True)
+                ]
             )
         moves = [
-            Moves(recording, row, group.arrays)
-            for recording, row, group in zip(act.recordings, rows, part.groups, strict=False)
+            ParameterUpdates(recording, row, group.arrays)
+            for recording, row, group in zip(action.recordings, rows, part.groups, strict=False)
         ]
         changing, clip = self._drawn(), part.rule.clip
-        if act.kind == "collect":
+        if action.kind == "collect":
             return staging.collect(part.given, part.sums, changing)
-        if act.kind == "accumulate":
-            return staging.accumulate(part.given, part.sums, changing, act.passes)
+        if action.kind == "accumulate":
+            return staging.accumulate(part.given, part.sums, changing, action.passes)
         rule = part.rule
         divisor = rule.accumulate if rule.reduce == "mean" else 1
         return staging.update(part.sums, divisor, clip, moves)
@@ -154,8 +162,8 @@ class Iteration:
         found: Rows = []
         made = 0
         for place, stage in enumerate(self._stages):
-            acts = [plan.acts[place] for plan in plans]
-            passes = acts[0].passes
+            actions = [plan.actions[place] for plan in plans]
+            passes = actions[0].passes
             steps = [
                 first + at * self._passes + made + time
                 for at in range(len(plans))
@@ -166,7 +174,9 @@ class Iteration:
             for row in stage.rows:
                 which = self._scalars[place].get(row)
                 if which is not None:
-                    array = np.array([act.recordings[which].scalars for act in acts], np.float64)
+                    array = np.array(
+                        [action.recordings[which].scalars for action in actions], np.float64
+                    )
                     array = array[:, None]
                 else:
                     array = self._drawn_at(row, steps)
@@ -194,7 +204,7 @@ class Iteration:
                 self._ahead[row] = steps, self._looped.batches(stream, steps)
 
 
-class _Told:
+class _Outcome:
     """What the results of one round say; counts its passes and updates."""
 
     def __init__(self, plan: Planned, results: Sequence[Sequence[Any]], session: Session) -> None:
@@ -203,83 +213,83 @@ class _Told:
         self._losses: dict[str, float] = {}
         self._watched: dict[str, float] = {}
         self._sums: dict[str, float] = {}
-        self._turns: dict[str, LoopedTurn] = {}
-        for act, given in zip(plan.acts, results, strict=True):
-            self._take(act, given, act is plan.acts[0])
+        self._optimisers: dict[str, LoopedOptimiserStep] = {}
+        for action, given in zip(plan.actions, results, strict=True):
+            self._take(action, given, action is plan.actions[0])
             if self.error is not None:
                 return
 
     @property
     def record(self) -> StepRecord:
         """What the round did."""
-        reports = {name: turn.report() for name, turn in self._turns.items()}
+        reports = {name: optimiser.report() for name, optimiser in self._optimisers.items()}
         return StepRecord(self._number, self._losses, reports, self._watched)
 
-    def _take(self, act: Act, given: Sequence[Any], is_first: bool) -> None:
-        part = act.part
+    def _take(self, action: Action, given: Sequence[Any], is_first: bool) -> None:
+        part = action.part
         if isinstance(part, LoopedAverage):
-            part.updates = act.update
+            part.updates = action.update
             return
-        self._turns[part.name] = part
-        if act.passes:
+        self._optimisers[part.name] = part
+        if action.passes:
             for losses, _, squares, fine in zip(*given, strict=True):
-                self._pass(part, losses, squares, fine, act.kind == "accumulate")
+                self._pass(part, losses, squares, fine, action.kind == "accumulate")
                 if self.error is not None:
                     return
             if is_first and part.ports:
                 self._watched = dict(zip(map(str, part.ports), given[1][0], strict=True))
-            if act.kind != "collect" or part.rule.accumulate == 1:
+            if action.kind != "collect" or part.rule.accumulate == 1:
                 self._losses = self._collected(part) | self._losses
-        if act.kind == "update":
-            self._move(act, part, *(result[0] for result in given))
+        if action.kind == "update":
+            self._move(action, part, *(result[0] for result in given))
 
     def _pass(
         self,
-        turn: LoopedTurn,
+        optimiser: LoopedOptimiserStep,
         losses: Sequence[float],
         squares: Sequence[float],
         fine: bool,
         more: bool,
     ) -> None:
-        heads = list(map(str, turn.heads))
+        heads = list(map(str, optimiser.heads))
         if not fine:
             names = _not_finite(heads, losses)
             where: Literal["loss", "gradient"] = "loss" if names else "gradient"
-            names = names or _not_finite(turn.variables, squares)
-            self._diverged(DivergedError(where, names, turn.name))
+            names = names or _not_finite(optimiser.variables, squares)
+            self._diverged(DivergedError(where, names, optimiser.name))
             return
         self._session.step_number += 1
         found = dict(zip(heads, losses, strict=True))
         self._sums = {h: self._sums[h] + x for h, x in found.items()} if more else found
 
-    def _collected(self, turn: LoopedTurn) -> dict[str, float]:
+    def _collected(self, optimiser: LoopedOptimiserStep) -> dict[str, float]:
         """The losses of the passes of one update."""
-        rule = turn.rule
+        rule = optimiser.rule
         if rule.accumulate == 1 or rule.reduce != "mean":
             return self._sums
         return {head: total / rule.accumulate for head, total in self._sums.items()}
 
     def _move(
         self,
-        act: Act,
-        turn: LoopedTurn,
+        action: Action,
+        optimiser: LoopedOptimiserStep,
         before: Sequence[float],
         after: Sequence[float],
         variables: Sequence[float],
         fine: bool,
     ) -> None:
-        turn.updates, turn.norm = act.update, math.sqrt(sum(before))
-        turn.measured(variables, after)
+        optimiser.updates, optimiser.norm = action.update, math.sqrt(sum(before))
+        optimiser.measured(variables, after)
         if not fine:
-            names = _not_finite(turn.variables, variables)
-            self._diverged(DivergedError("variable", names, turn.name))
+            names = _not_finite(optimiser.variables, variables)
+            self._diverged(DivergedError("variable", names, optimiser.name))
 
     def _diverged(self, error: DivergedError) -> None:
         error.round, error.step_number = self._number, self._session.step_number
         self.error = error
 
 
-def _dtypes(part: LoopedTurn | LoopedAverage) -> list[str]:
+def _dtypes(part: LoopedOptimiserStep | LoopedAverage) -> list[str]:
     """The dtype of the scalars of each recording."""
     if isinstance(part, LoopedAverage):
         return [arrays[0][0].dtype for arrays in part.groups]

@@ -31,11 +31,11 @@ def slots_of(method: Method) -> dict[str, float]:
     return {name: float(eval(start, {"v": 0.0})) for name, start in found}
 
 
-class Form:
+class UpdateProgram:
     """Updates that make the same operations on arrays, with other numbers."""
 
     def __init__(self, method: Method, slots: Iterable[str], count: int, decays: bool) -> None:
-        """The form that update number ``count`` of a method has."""
+        """What update number ``count`` of a method does."""
         names = tuple(slots)
         reader = _Reader(2 + len(names), count)
         value, gradient, *state = (Recorded(reader, i) for i in range(2 + len(names)))

@@ -9,25 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.recording import Recording, record
+from gradwire.runtime.training.iterations.averages import is_divided, work_of
+from gradwire.runtime.training.iterations.protocols import Sizes
+from gradwire.runtime.training.iterations.staging import Pass, leaf
 from gradwire.runtime.training.optimisers import rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.records import OptimiserRecord
-from gradwire.runtime.training.rounds.averages import is_divided, work_of
-from gradwire.runtime.training.rounds.rounds import Sizes
-from gradwire.runtime.training.rounds.staging import Pass, leaf
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.diagram.training import Average
     from gradwire.runtime.engine.session.looped import Looped
+    from gradwire.runtime.training.iterations.flat_buffers import VariableSpec
     from gradwire.runtime.training.recipe import ResolvedRule
-    from gradwire.runtime.training.rounds.arenas import Form
 
 Array = NDArray[Any]
 
 
-class Group(NamedTuple):
+class ParameterGroup(NamedTuple):
     """Variables of one rate and dtype."""
 
     paths: Sequence[str]
@@ -37,7 +37,7 @@ class Group(NamedTuple):
     """By variable: its leaf, and those of its state."""
 
 
-class LoopedTurn:
+class LoopedOptimiserStep:
     """One rule of a recipe; what it did last is filled in after each call of the loop."""
 
     def __init__(
@@ -45,7 +45,7 @@ class LoopedTurn:
         resolved: ResolvedRule,
         ports: Sequence[PortPath],
         looped: Looped,
-        forms: Mapping[str, Form],
+        specs: Mapping[str, VariableSpec],
     ) -> None:
         self.rule = resolved.rule
         self.name = self.rule.name
@@ -68,7 +68,7 @@ class LoopedTurn:
         )
         """What one of its passes computes."""
         self._slots: dict[str, Value] = {}
-        self.groups = self._grouped(resolved, forms)
+        self.groups = self._grouped(resolved, specs)
         self._sums: dict[str, Value] = {}
         self._lengths = [looped.program.leaves[path].value.size for path in self.variables]
 
@@ -87,8 +87,8 @@ class LoopedTurn:
         found = []
         for group in self.groups:
             lr, decay = rate(self.rule.schedule, group.lr, count - 1), group.weight_decay
-            form = self._arithmetic.form(count, decay)
-            found.append(form.recording.filled(form.numbers(count, lr, decay)))
+            program = self._arithmetic.program(count, decay)
+            found.append(program.recording.filled(program.numbers(count, lr, decay)))
         return found
 
     def report(self) -> OptimiserRecord:
@@ -130,15 +130,17 @@ class LoopedTurn:
         for name, slot in self._slots.items():
             self._looped.memory.writer(slot)(np.reshape(arrays[name], slot.shape))
 
-    def _grouped(self, resolved: ResolvedRule, forms: Mapping[str, Form]) -> list[Group]:
+    def _grouped(
+        self, resolved: ResolvedRule, specs: Mapping[str, VariableSpec]
+    ) -> list[ParameterGroup]:
         """The variables with a gradient, apart where rate, decay or dtype differ."""
         members: dict[Any, list[str]] = {}
         for path in self.variables:
-            members.setdefault((*resolved.numbers_of(path), forms[path].dtype), []).append(path)
+            members.setdefault((*resolved.numbers_of(path), specs[path].dtype), []).append(path)
         found = []
         for (lr, decay, _), paths in members.items():
             arrays = {path: self._with_state(path) for path in paths}
-            found.append(Group(paths, lr, decay, arrays))
+            found.append(ParameterGroup(paths, lr, decay, arrays))
         return found
 
     def _with_state(self, path: str) -> list[Value]:

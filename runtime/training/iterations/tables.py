@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.norms import square_sum, sum_of_squares
-from gradwire.runtime.training.rounds.rounds import Sizes
+from gradwire.runtime.training.iterations.protocols import Sizes
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.training.rounds.arenas import forms
-from gradwire.runtime.training.rounds.in_place import acts
-from gradwire.runtime.training.rounds.iteration import Iteration, Planned, planned
-from gradwire.runtime.training.rounds.looped_parts import LoopedAverage, LoopedTurn
-from gradwire.runtime.training.rounds.staging import leaf
+from gradwire.runtime.training.iterations.flat_buffers import variable_specs
+from gradwire.runtime.training.iterations.in_place import actions
+from gradwire.runtime.training.iterations.iteration_loop import IterationLoop, Planned, planned
+from gradwire.runtime.training.iterations.looped_steps import LoopedAverage, LoopedOptimiserStep
+from gradwire.runtime.training.iterations.staging import leaf
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class LoopedRounds:
+class LoopedIterations:
     """Makes as many rounds as it is asked for in one call, as long as they do the same; see
-    ``Rounds``.
+    ``Iterations``.
     """
 
     def __init__(self, session: Session, recipe: Recipe) -> None:
@@ -36,14 +36,16 @@ class LoopedRounds:
         self._order = recipe.training.order
         self._looped = looped = session.looped()
         self._healthy = leaf(looped.program.trace, np.zeros((), np.bool_))
-        found = forms(looped.program)
-        self.turns = [LoopedTurn(rule, watched, looped, found) for rule, watched in recipe.passes()]
+        found = variable_specs(looped.program)
+        self.optimisers = [
+            LoopedOptimiserStep(rule, watched, looped, found) for rule, watched in recipe.passes()
+        ]
         self._averages = [LoopedAverage(rule, pairs, looped) for rule, pairs in recipe.averages]
         moving = (path for _, parts in self.parts() for part in parts for path in part.variables)
         self.moving: Collection[str] = list(dict.fromkeys(moving))
         """The paths of the variables that rounds move."""
         looped.settle(self.moving)
-        self._iterations: dict[Any, Iteration] = {}
+        self._iterations: dict[Any, IterationLoop] = {}
         self._write_healthy()
 
     @property
@@ -61,9 +63,9 @@ class LoopedRounds:
         """Whether nothing was set in the session since the last ``refresh`` or round."""
         return self._looped.is_current
 
-    def parts(self) -> Iterator[tuple[str, Sequence[LoopedTurn | LoopedAverage]]]:
+    def parts(self) -> Iterator[tuple[str, Sequence[LoopedOptimiserStep | LoopedAverage]]]:
         """The optimisers and the averages, with what they are called in states."""
-        yield "optimiser", self.turns
+        yield "optimiser", self.optimisers
         yield "average", self._averages
 
     def refresh(self) -> None:
@@ -84,11 +86,11 @@ class LoopedRounds:
         self._looped.moved()
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make up to ``count`` rounds; see ``Rounds``."""
+        """Make up to ``count`` rounds; see ``Iterations``."""
         plans = self._planned(first, count)
         iteration = self._iterations.get(plans[0].form)
         if iteration is None:
-            iteration = Iteration(self._looped, self._healthy, plans[0])
+            iteration = IterationLoop(self._looped, self._healthy, plans[0])
             self._iterations[plans[0].form] = iteration
         self._looped.refresh()
         records, error = iteration.run(plans[: iteration.most], self._session)
@@ -100,9 +102,11 @@ class LoopedRounds:
         updates = {part.name: part.updates for _, parts in self.parts() for part in parts}
         found: list[Planned] = []
         for number in range(first, first + count):
-            turns = [turn for turn in self.turns if number % turn.rule.every == 0]
+            optimisers = [
+                optimiser for optimiser in self.optimisers if number % optimiser.rule.every == 0
+            ]
             averages = [a for a in self._averages if number % a.rule.every == 0]
-            plan = planned(number, list(acts(turns, self._order)), averages, updates)
+            plan = planned(number, list(actions(optimisers, self._order)), averages, updates)
             if found and plan.form != found[0].form:
                 break
             found.append(plan)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class Form(NamedTuple):
+class VariableSpec(NamedTuple):
     """A variable's path, dtype and shape."""
 
     path: str
@@ -27,14 +27,14 @@ class Form(NamedTuple):
     shape: Shape
 
 
-def forms(program: Program) -> dict[str, Form]:
-    """The forms of all variables, by path."""
+def variable_specs(program: Program) -> dict[str, VariableSpec]:
+    """The specs of all variables, by path."""
     leaves = {
         path: program.leaves[path].value
         for path in program.sources("variable")
         if path in program.leaves
     }
-    return {path: Form(path, NUMPY[v.dtype], v.shape) for path, v in leaves.items()}
+    return {path: VariableSpec(path, NUMPY[v.dtype], v.shape) for path, v in leaves.items()}
 
 
 @by_identity
@@ -44,7 +44,7 @@ class _Place(NamedTuple):
     stop: int
 
 
-class Arena:
+class FlatBuffer:
     """Arrays by path, in a few one-dimensional blocks."""
 
     def __init__(self) -> None:
@@ -56,20 +56,20 @@ class Arena:
     def __contains__(self, path: str) -> bool:
         return path in self._places
 
-    def add(self, forms: Iterable[Form]) -> None:
+    def add(self, specs: Iterable[VariableSpec]) -> None:
         """Zeros for the variables that have no place yet; those of one dtype in one block."""
-        alike: dict[np.dtype[Any], list[Form]] = {}
-        for form in in_order(forms):
-            if form.path not in self._places:
-                alike.setdefault(form.dtype, []).append(form)
+        alike: dict[np.dtype[Any], list[VariableSpec]] = {}
+        for spec in in_order(specs):
+            if spec.path not in self._places:
+                alike.setdefault(spec.dtype, []).append(spec)
         for dtype, members in alike.items():
-            block = np.zeros(sum(prod(form.shape) for form in members), dtype)
+            block = np.zeros(sum(prod(spec.shape) for spec in members), dtype)
             self.blocks.append(block)
             start = 0
-            for form in members:
-                stop = start + prod(form.shape)
-                self._places[form.path] = _Place(block, start, stop)
-                self.arrays[form.path] = block[start:stop].reshape(form.shape)
+            for spec in members:
+                stop = start + prod(spec.shape)
+                self._places[spec.path] = _Place(block, start, stop)
+                self.arrays[spec.path] = block[start:stop].reshape(spec.shape)
                 start = stop
 
     def place(self, path: str) -> _Place:
@@ -78,7 +78,7 @@ class Arena:
 
 
 @by_identity
-class Stretch(NamedTuple):
+class FlatSlice(NamedTuple):
     """Variables that lie side by side in several arenas, in the same order."""
 
     paths: tuple[str, ...]
@@ -93,20 +93,20 @@ class Stretch(NamedTuple):
         return {path: array[start:stop] for path, start, stop in pairs}
 
 
-def in_order(forms: Iterable[Form]) -> list[Form]:
+def in_order(specs: Iterable[VariableSpec]) -> list[VariableSpec]:
     """Variables of one dtype and shape one after another, so that plans can stack them."""
-    alike: dict[tuple[np.dtype[Any], Shape], list[Form]] = {}
-    for form in forms:
-        alike.setdefault((form.dtype, form.shape), []).append(form)
-    return [form for members in alike.values() for form in members]
+    alike: dict[tuple[np.dtype[Any], Shape], list[VariableSpec]] = {}
+    for spec in specs:
+        alike.setdefault((spec.dtype, spec.shape), []).append(spec)
+    return [spec for members in alike.values() for spec in members]
 
 
-def stretches(*sides: tuple[Arena, Sequence[str]]) -> list[Stretch]:
-    """The fewest stretches that cover lists of variables, of one length: one list for each arena.
+def flat_slices(*sides: tuple[FlatBuffer, Sequence[str]]) -> list[FlatSlice]:
+    """The fewest flat_slices that cover lists of variables, of one length: one list for each arena.
 
     Named by the first list.
     """
-    found: list[Stretch] = []
+    found: list[FlatSlice] = []
     rows = [
         (names[0], [arena.place(name) for (arena, _), name in zip(sides, names, strict=True)])
         for names in zip(*(paths for _, paths in sides), strict=True)
@@ -125,10 +125,10 @@ def stretches(*sides: tuple[Arena, Sequence[str]]) -> list[Stretch]:
     return found
 
 
-def _joined(rows: Sequence[tuple[str, list[_Place]]]) -> Stretch:
+def _joined(rows: Sequence[tuple[str, list[_Place]]]) -> FlatSlice:
     first, last = rows[0][1], rows[-1][1]
     cuts = [places[0].start - first[0].start for _, places in rows]
-    return Stretch(
+    return FlatSlice(
         tuple(path for path, _ in rows),
         tuple(a.block[a.start : b.stop] for a, b in zip(first, last, strict=True)),
         (*cuts, last[0].stop - first[0].start),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-class Part(Protocol):
+class Stateful(Protocol):
     """An optimiser or an average, with a state of its own."""
 
     @property
@@ -52,7 +52,7 @@ class Sizes(NamedTuple):
     """Sums of the squares of the elements of their gradients, after clipping."""
 
 
-class Turning(Part, Protocol):
+class OptimiserStep(Stateful, Protocol):
     """An optimiser."""
 
     @property
@@ -73,7 +73,7 @@ class Turning(Part, Protocol):
         """Whether its passes since the last call made a number that is not finite of others."""
 
 
-class Rounds(Protocol):
+class Iterations(Protocol):
     """Makes rounds of a recipe on a session's variables."""
 
     @property
@@ -85,7 +85,7 @@ class Rounds(Protocol):
         """What calls of the session hold."""
 
     @property
-    def turns(self) -> Sequence[Turning]:
+    def optimisers(self) -> Sequence[OptimiserStep]:
         """The optimisers, in the order of the recipe."""
 
     @property
@@ -96,7 +96,7 @@ class Rounds(Protocol):
     def is_current(self) -> bool:
         """Whether nothing was set in the session since the last ``refresh`` or round."""
 
-    def parts(self) -> Iterator[tuple[str, Sequence[Part]]]:
+    def parts(self) -> Iterator[tuple[str, Sequence[Stateful]]]:
         """The optimisers and the averages, with what they are called in states."""
 
     def refresh(self) -> None:

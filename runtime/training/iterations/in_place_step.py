@@ -14,13 +14,19 @@ from gradwire.runtime.engine.norms import sum_of_squares
 from gradwire.runtime.engine.plan.sparse.forms import form_of
 from gradwire.runtime.engine.plan.sparse.sparse_rows import added
 from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.iterations.flat_buffers import (
+    FlatBuffer,
+    FlatSlice,
+    VariableSpec,
+    flat_slices,
+    in_order,
+)
+from gradwire.runtime.training.iterations.protocols import Sizes
+from gradwire.runtime.training.iterations.tables import Table
 from gradwire.runtime.training.optimisers import rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.optimisers.clipping import clip_gradients
 from gradwire.runtime.training.records import OptimiserRecord
-from gradwire.runtime.training.rounds.arenas import Arena, Form, Stretch, in_order, stretches
-from gradwire.runtime.training.rounds.rounds import Sizes
-from gradwire.runtime.training.rounds.tables import Table
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath
@@ -28,35 +34,35 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.updates import Update
     from gradwire.runtime.engine.session.resident import Resident, ResidentCall
     from gradwire.runtime.engine.session.updating import Pending
-    from gradwire.runtime.training.optimisers.forms import Form as UpdateForm
+    from gradwire.runtime.training.optimisers.update_program import UpdateProgram
     from gradwire.runtime.training.recipe import ResolvedRule
 
 Array = NDArray[Any]
 
 
 @by_identity
-class _Part(NamedTuple):
+class _ParameterGroup(NamedTuple):
     """Variables of one rate that lie side by side: their values, and then their gradients."""
 
-    stretch: Stretch
+    flat_slice: FlatSlice
     lr: float
     weight_decay: float
     slots: Mapping[str, Array]
     """The optimiser's state, by name."""
-    updates: dict[UpdateForm, Update]
-    """How they move, by the form of an update."""
+    updates: dict[UpdateProgram, Update]
+    """How they move, by what an update does."""
 
 
 class _Meter:
     """Sums of squares of variables that lie side by side."""
 
-    def __init__(self, stretch: Stretch) -> None:
-        pairs = zip(stretch.paths, stretch.cuts, stretch.cuts[1:], strict=False)
+    def __init__(self, flat_slice: FlatSlice) -> None:
+        pairs = zip(flat_slice.paths, flat_slice.cuts, flat_slice.cuts[1:], strict=False)
         places = [(path, start, stop - start) for path, start, stop in pairs if stop > start]
         self.paths = [path for path, _, _ in places]
         self._lengths = [length for _, _, length in places]
         self._starts = np.array([start for _, start, _ in places], np.intp)
-        self._values, self._gradients = stretch.flat[:2]
+        self._values, self._gradients = flat_slice.flat[:2]
         self._squares = np.empty_like(self._values)
 
     def sizes(self) -> Sizes:
@@ -69,7 +75,7 @@ class _Meter:
         return np.add.reduceat(self._squares, self._starts)
 
 
-class Turn:
+class InPlaceOptimiserStep:
     """One rule of a recipe: ``collect`` takes its gradient, ``update`` moves its variables."""
 
     def __init__(self, resolved: ResolvedRule, pending: Pending, ports: Sequence[PortPath]) -> None:
@@ -92,12 +98,12 @@ class Turn:
         self._pending = pending
         self._ports = tuple(ports)
         self._arithmetic = Arithmetic(self.rule.method)
-        self._gradient = Arena()
-        self._pass = Arena() if self.rule.accumulate > 1 else self._gradient
-        self._parts: list[_Part] = []
+        self._gradient = FlatBuffer()
+        self._pass = FlatBuffer() if self.rule.accumulate > 1 else self._gradient
+        self._parts: list[_ParameterGroup] = []
         self._meters: list[_Meter] = []
         self._tables: list[Table] = []
-        self._values = Arena()
+        self._values = FlatBuffer()
         self._call: ResidentCall
         self._resident: Resident
         self._totals: dict[str, Callable[[], float]] = {}
@@ -112,23 +118,25 @@ class Turn:
         """A copy of a variable as it is now."""
         return self._values.arrays[path].copy()
 
-    def settle(self, values: Arena, forms: Mapping[str, Form], shared: Collection[str]) -> None:
+    def allocate(
+        self, values: FlatBuffer, specs: Mapping[str, VariableSpec], shared: Collection[str]
+    ) -> None:
         """Give the variables their memory, unless another optimiser did, and the gradients.
 
         Variables that are ``shared`` with another optimiser are updated as wholes.
         """
         self._values = values
-        for names in self._groups(forms):
+        for names in self._groups(specs):
             lr, decay = self._resolved.numbers_of(names[0])
-            tables = [n for n in names if n not in shared and self._has_few_rows(forms[n], decay)]
+            tables = [n for n in names if n not in shared and self._has_few_rows(specs[n], decay)]
             names = [name for name in names if name not in tables]
-            for arena in (values, self._gradient, self._pass):
-                arena.add(forms[name] for name in names)
-            values.add(forms[name] for name in tables)
-            for stretch in stretches((values, names), (self._gradient, names)):
-                slots = self._arithmetic.slots(stretch.flat[0])
-                self._parts.append(_Part(stretch, lr, decay, slots, {}))
-                self._meters.append(_Meter(stretch))
+            for buffer in (values, self._gradient, self._pass):
+                buffer.add(specs[name] for name in names)
+            values.add(specs[name] for name in tables)
+            for flat_slice in flat_slices((values, names), (self._gradient, names)):
+                slots = self._arithmetic.slots(flat_slice.flat[0])
+                self._parts.append(_ParameterGroup(flat_slice, lr, decay, slots, {}))
+                self._meters.append(_Meter(flat_slice))
             for name in tables:
                 array = values.arrays[name]
                 slots = self._arithmetic.slots(array)
@@ -194,14 +202,14 @@ class Turn:
         if not math.isfinite(squared):
             self._require_finite_variables()
 
-    def _moved(self, part: _Part, count: int) -> float:
+    def _moved(self, part: _ParameterGroup, count: int) -> float:
         """Move variables that lie side by side; returns the sum of their squares."""
-        form = self._arithmetic.form(count, part.weight_decay)
-        update = part.updates.get(form)
+        program = self._arithmetic.program(count, part.weight_decay)
+        update = part.updates.get(program)
         if update is None:
-            arrays = (*part.stretch.flat, *part.slots.values())
-            update = part.updates[form] = self._resident.update(form.recording, arrays)
-        return update.run(form.numbers(count, self._rate(part.lr), part.weight_decay))
+            arrays = (*part.flat_slice.flat, *part.slots.values())
+            update = part.updates[program] = self._resident.update(program.recording, arrays)
+        return update.run(program.numbers(count, self._rate(part.lr), part.weight_decay))
 
     def record(self) -> OptimiserRecord:
         """What it did in the round."""
@@ -217,7 +225,7 @@ class Turn:
             f"{slot}/{path}": array.copy()
             for part in self._parts
             for slot, flat in part.slots.items()
-            for path, array in part.stretch.parts(flat).items()
+            for path, array in part.flat_slice.parts(flat).items()
         } | {
             f"{slot}/{table.path}": array.reshape(-1).copy()
             for table in self._tables
@@ -229,19 +237,19 @@ class Turn:
         self.updates = updates
         for part in self._parts:
             for slot, flat in part.slots.items():
-                for path, array in part.stretch.parts(flat).items():
+                for path, array in part.flat_slice.parts(flat).items():
                     np.copyto(array, arrays[f"{slot}/{path}"].reshape(-1))
         for table in self._tables:
             for slot, array in table.slots.items():
                 np.copyto(array, arrays[f"{slot}/{table.path}"].reshape(array.shape))
 
-    def _groups(self, forms: Mapping[str, Form]) -> list[list[str]]:
+    def _groups(self, specs: Mapping[str, VariableSpec]) -> list[list[str]]:
         """The variables with a gradient, apart where rate, decay or dtype differ."""
-        found: dict[tuple[object, ...], list[Form]] = {}
+        found: dict[tuple[object, ...], list[VariableSpec]] = {}
         for name in self.connected:
-            key = (*self._resolved.numbers_of(name), forms[name].dtype)
-            found.setdefault(key, []).append(forms[name])
-        return [[form.path for form in in_order(members)] for members in found.values()]
+            key = (*self._resolved.numbers_of(name), specs[name].dtype)
+            found.setdefault(key, []).append(specs[name])
+        return [[spec.path for spec in in_order(members)] for members in found.values()]
 
     def _one_pass(self, session: Session, watch: bool) -> float:
         """Run once and return the sum of squares of the gradient."""
@@ -267,11 +275,11 @@ class Turn:
     def _rows(self) -> list[Array]:
         return [table.gradient.values.reshape(-1) for table in self._tables]
 
-    def _has_few_rows(self, form: Form, weight_decay: float) -> bool:
+    def _has_few_rows(self, spec: VariableSpec, weight_decay: float) -> bool:
         """Whether an update has to move only those rows of a variable that were looked up."""
-        gradient = self._pending.derived.results["gradients"][form.path]
+        gradient = self._pending.derived.results["gradients"][spec.path]
         by_rows = gradient is not None and form_of(gradient) is not None
-        return by_rows and self._arithmetic.rests(form.dtype, weight_decay)
+        return by_rows and self._arithmetic.rests(spec.dtype, weight_decay)
 
     def _require_finite_pass(self) -> None:
         losses = tuple(name for name, loss in self.losses.items() if not math.isfinite(loss))
@@ -283,7 +291,7 @@ class Turn:
             raise DivergedError("gradient", names, self.name)
 
     def _require_finite_variables(self) -> None:
-        parts = [part.stretch.parts(part.stretch.flat[0]) for part in self._parts]
+        parts = [part.flat_slice.parts(part.flat_slice.flat[0]) for part in self._parts]
         names = _not_finite(
             {path: array for part in parts for path, array in part.items()}
             | {table.path: table.values for table in self._tables}

@@ -1,0 +1,20 @@
+"""How the rounds of a session are made: as its engine can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.training.iterations.in_place import InPlaceIterations
+from gradwire.runtime.training.iterations.looped import LoopedIterations
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine import Session
+    from gradwire.runtime.training.iterations.protocols import Iterations
+    from gradwire.runtime.training.recipe import Recipe
+
+
+def iterations_of(session: Session, recipe: Recipe) -> Iterations:
+    """What makes the rounds of a recipe; raises what ``Session.backward`` does."""
+    if session.engine.updates_in_place:
+        return InPlaceIterations(session, recipe)
+    return LoopedIterations(session, recipe)

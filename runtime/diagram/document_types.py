@@ -27,7 +27,7 @@ MAX_ENTRIES = 64
 MAX_EXPRESSION = 400
 """Characters of one goal or condition of a lesson."""
 MAX_COUNT = 1_000_000_000
-"""Steps, rounds or batches, at most."""
+"""Steps, iterations or batches, at most."""
 _MAX_PATH = 1_000
 
 

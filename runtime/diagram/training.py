@@ -120,16 +120,16 @@ class OptimiserRule(Record):
     reduce: Literal["mean", "sum"] = "mean"
     """What becomes of the gradients of several passes."""
     steps: Count = 1
-    """Updates a round."""
+    """Updates an iteration."""
     every: Count = 1
-    """It takes part in every so many-th round only."""
+    """It takes part in every so many-th iteration only."""
 
 
 class Average(Record):
     """Frozen variables that follow the exponential moving average of trained ones.
 
-    After each round, ``target = decay * target + (1 - decay) * source``. With a decay of 0 and
-    ``every`` 100 rounds, targets are lagged copies, as in DQN.
+    After each iteration, ``target = decay * target + (1 - decay) * source``. With a decay of 0 and
+    ``every`` 100 iterations, targets are lagged copies, as in DQN.
     """
 
     name: Name
@@ -146,16 +146,16 @@ class Average(Record):
 
 
 class Training(Record):
-    """The recipe by which a diagram is trained. A round lets every optimiser have its turn."""
+    """The recipe by which a diagram is trained. An iteration lets every optimiser have its turn."""
 
     optimisers: Annotated[tuple[OptimiserRule, ...], Field(max_length=MAX_ENTRIES)] = ()
     order: Literal["alternating", "simultaneous"] = "alternating"
     """Whether gradients are taken after the updates of the optimisers before, or all before any."""
     averages: Annotated[tuple[Average, ...], Field(max_length=MAX_ENTRIES)] = ()
     steps: Count = 1000
-    """Rounds of one training, unless told otherwise."""
+    """Iterations of one training, unless told otherwise."""
     record: Places = ()
-    """Ports, besides losses, whose values are recorded each round."""
+    """Ports, besides losses, whose values are recorded each iteration."""
 
     def to_record(self) -> dict[str, Any]:
         """The JSON form, without fields that have their default values."""

@@ -1,1 +1,1 @@
-"""Trains diagrams by the recipes in them: optimisers, rounds, histories and checkpoints."""
+"""Trains diagrams by the recipes in them: optimisers, iterations, histories and checkpoints."""

@@ -81,8 +81,8 @@ class Course:
 
     @property
     def step(self) -> int:
-        """Rounds made so far, to the state that the session is in."""
-        return self.trainer.rounds
+        """Iterations made so far, to the state that the session is in."""
+        return self.trainer.iterations
 
     @property
     def furthest(self) -> int:
@@ -99,7 +99,7 @@ class Course:
         return None
 
     def advance(self) -> StepRecord:
-        """Make one round. After going back, call ``branch`` first. Raises what ``Trainer.step``
+        """Make one iteration. After going back, call ``branch`` first. Raises what ``Trainer.step``
         does; the course is then where it was before.
         """
         record = self.trainer.step()
@@ -112,8 +112,8 @@ class Course:
         return record
 
     def advance_measured(self) -> StepRecord:
-        """Make one round, and measure by how much each variable changes that an optimiser updated,
-        as a share of its size: the curves ``update/NAME``.
+        """Make one iteration, and measure by how much each variable changes that an optimiser
+        updated, as a share of its size: the curves ``update/NAME``.
         """
         before = self.session.values
         record = self.advance()
@@ -152,14 +152,14 @@ class Course:
         self.trainer.restore(state)
         self.ring = Ring(self.ring.limit)
         for before in past:
-            if before.rounds < state.rounds:
-                self.ring.add(before.rounds, _Kept(before, self.session.diagram), before.nbytes)
+            if before.iterations < state.iterations:
+                self.ring.add(before.iterations, _Kept(before, self.session.diagram), before.nbytes)
         self._keep(kept=True)
 
     def go(self, step: int, superseded: Callable[[], bool] = lambda: False) -> bool:
-        """Go to any step up to ``furthest``: from the last state before it, the rounds between are
-        made again. Before the first state it goes to that one. False if it was superseded on the
-        way; the course is then at another step.
+        """Go to any step up to ``furthest``: from the last state before it, the iterations between
+        are made again. Before the first state it goes to that one. False if it was superseded on
+        the way; the course is then at another step.
 
         Numbers that were edited since stay as they are now.
         """
@@ -169,11 +169,11 @@ class Course:
         if diagram is not now:
             self.session.update(diagram)
         self.trainer.restore(state)
-        while self.trainer.rounds < step and not superseded():
+        while self.trainer.iterations < step and not superseded():
             self.trainer.step()
         if diagram is not now:
             self._update(now, self.values())
-        return self.trainer.rounds == step or found == step
+        return self.trainer.iterations == step or found == step
 
     def take(self, before: Diagram, after: Diagram) -> bool:
         """Take an edit of what was shown, ``before``: False if it changes more than numbers.

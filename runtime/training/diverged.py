@@ -29,8 +29,8 @@ class DivergedError(RunError):
         self.names = tuple(names)
         """The losses, or the variables."""
         self.optimiser = optimiser
-        self.round = 0
-        """The round that was not finished, from 1 on."""
+        self.iteration = 0
+        """The iteration that was not finished, from 1 on."""
         self.step_number = 0
         """The session's step number in the pass."""
         self.findings: tuple[Finding, ...] = ()
@@ -39,6 +39,11 @@ class DivergedError(RunError):
         """The diagram with all numbers of that pass in it, on which ``gradwire doctor`` says the
         same; None if they could not be stored.
         """
+
+    @property
+    def round(self) -> int:
+        """An old name of ``iteration``."""
+        return self.iteration
 
 
 def _what(where: Where, names: Sequence[str], optimiser: str) -> str:

@@ -1,4 +1,4 @@
-"""The history of a training: numbers by column and round, in memory and in files."""
+"""The history of a training: numbers by column and iteration, in memory and in files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.records import StepRecord
 
 CAPACITY = 65_536
-"""Rounds that a history remembers, unless told otherwise."""
+"""Iterations that a history remembers, unless told otherwise."""
 _FIRST = 256
-"""Rounds for which there is room at first."""
+"""Iterations for which there is room at first."""
 _LONGEST_LINE = 1 << 20
 """Bytes of a line of a history file, at most."""
 _MOST_COLUMNS = 10_000
@@ -46,8 +46,8 @@ class History:
     gradient norms of optimisers as ``lr/NAME`` and ``grad_norm/NAME``, and losses on validation
     rows as ``validation/LOSS``.
 
-    Memory is bounded: once ``capacity`` rounds are there, every second one is dropped, and from
-    then on only every second one is added, and so on; ``stride`` says of how many rounds one is
+    Memory is bounded: once ``capacity`` iterations are there, every second one is dropped, and from
+    then on only every second one is added, and so on; ``stride`` says of how many iterations one is
     kept. ``last`` is always the last one.
     """
 
@@ -55,7 +55,7 @@ class History:
         self.capacity = max(2, capacity)
         self.stride = 1
         self.last: dict[str, float | None] = {}
-        """The numbers of the last round, by column."""
+        """The numbers of the last iteration, by column."""
         self._steps: NDArray[np.int64] = np.zeros(_FIRST, np.int64)
         self._columns: dict[str, _Column] = {}
         self._count = 0
@@ -63,7 +63,7 @@ class History:
         self._latest = 0
 
     def __len__(self) -> int:
-        """The number of rounds that are remembered."""
+        """The number of iterations that are remembered."""
         return self._count
 
     @property
@@ -73,15 +73,15 @@ class History:
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """The numbers of the rounds that are remembered."""
+        """The numbers of the iterations that are remembered."""
         return self._steps[: self._count].copy()
 
     def append(self, record: StepRecord) -> None:
-        """Add a round."""
+        """Add an iteration."""
         self.add(record.step, record.columns())
 
     def add(self, step: int, numbers: Mapping[str, float | None]) -> None:
-        """Add a round by its number; None is the same as not being there."""
+        """Add an iteration by its number; None is the same as not being there."""
         self.last = dict(numbers)
         self._seen += 1
         if (self._seen - 1) % self.stride:
@@ -105,30 +105,32 @@ class History:
         self._count += 1
 
     def series(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The rounds in which a column has a number, and these; raises KeyError for no column."""
+        """The iterations in which a column has a number, and these; raises KeyError for no
+        column.
+        """
         column = self._columns[name]
         present = column.present[: self._count]
         return self._steps[: self._count][present], column.numbers[: self._count][present]
 
     def truncate(self, step: int) -> None:
-        """Forget the rounds after ``step``: a training goes on from there."""
+        """Forget the iterations after ``step``: a training goes on from there."""
         self._count = int(np.searchsorted(self._steps[: self._count], step, side="right"))
         self._seen = self._count * self.stride
         self.last = dict(self._row(self._count - 1)) if self._count else {}
 
     def rows(self) -> Iterator[tuple[int, dict[str, float | None]]]:
-        """The rounds that are remembered, each with its numbers by column."""
+        """The iterations that are remembered, each with its numbers by column."""
         for row in range(self._count):
             yield int(self._steps[row]), self._row(row)
 
     def csv(self) -> str:
-        """The text of a CSV file: a header, and a line for each round."""
+        """The text of a CSV file: a header, and a line for each iteration."""
         return csv_header(self.names) + "".join(
             csv_line(self.names, step, numbers) for step, numbers in self.rows()
         )
 
     def json_lines(self) -> str:
-        """The text of a JSON Lines file: an object for each round."""
+        """The text of a JSON Lines file: an object for each iteration."""
         return "".join(json_line(step, numbers) for step, numbers in self.rows())
 
     @classmethod
@@ -148,7 +150,9 @@ class History:
                     break
                 step, numbers = _parsed(line, path, number)
                 if history._seen and step <= history._latest:
-                    raise _bad_line(path, number, "its round does not come after the one before")
+                    raise _bad_line(
+                        path, number, "its iteration does not come after the one before"
+                    )
                 history._latest = step
                 history.add(step, numbers)
                 if len(history._columns) > _MOST_COLUMNS:
@@ -179,7 +183,7 @@ class History:
 
 
 def json_line(step: int, numbers: Mapping[str, float | None]) -> str:
-    """A round as a line of JSON; numbers that JSON has not are words: "nan", "inf", "-inf"."""
+    """An iteration as a line of JSON; numbers that JSON has not are words: "nan", "inf", "-inf"."""
     found: dict[str, Any] = {"step": step}
     for name, number in numbers.items():
         if number is None or math.isfinite(number):
@@ -195,7 +199,7 @@ def csv_header(names: Iterable[str]) -> str:
 
 
 def csv_line(names: Iterable[str], step: int, numbers: Mapping[str, float | None]) -> str:
-    """A round as a line of CSV; the cell of a number that is not there is empty."""
+    """An iteration as a line of CSV; the cell of a number that is not there is empty."""
     cells = (numbers.get(name) for name in names)
     return csv_text([[step, *(None if x is None else float(x) for x in cells)]])
 
@@ -209,7 +213,7 @@ def _parsed(line: bytes, path: str | Path, number: int) -> tuple[int, dict[str, 
         raise _bad_line(path, number, "it is not an object")
     step = found.pop("step", None)
     if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < 1 << 62:
-        raise _bad_line(path, number, "its step is not the number of a round")
+        raise _bad_line(path, number, "its step is not the number of an iteration")
     numbers: dict[str, float | None] = {}
     for name, value in found.items():
         if isinstance(value, str) and value in _WORDS:

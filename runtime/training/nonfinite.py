@@ -39,7 +39,7 @@ def explain(error: DivergedError, session: Session, losses: Sequence[PortPath]) 
         block = first.culprit or PortPath(first.key).block
         if block in session.program.instances:
             error.location = Location(session.program.instances[InstancePath(block)].page, block)
-    error.what = f"Round {error.round}: {error.what}"
+    error.what = f"Iteration {error.iteration}: {error.what}"
     with suppress(GradwireError):
         error.diagram = with_inputs(session)
 

@@ -76,7 +76,7 @@ class Recipe:
 
     def passes(self) -> list[tuple[ResolvedRule, tuple[PortPath, ...]]]:
         """Each rule with the ports to record in its first pass: all of them for a rule that is the
-        first to take part in some round.
+        first to take part in some iteration.
         """
         found = []
         seen: list[int] = []

@@ -1,4 +1,4 @@
-"""What a round of training reports."""
+"""What an iteration of training reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 @dataclass(slots=True)
 class OptimiserRecord:
-    """What one optimiser did in a round.
+    """What one optimiser did in an iteration.
 
     ``lr`` is the rate of its last update, of the first group if there are several. ``grad_norm`` is
     the Euclidean norm of the gradient of that update, before clipping, over all its variables; None
@@ -28,18 +28,18 @@ class OptimiserRecord:
 
 @dataclass(slots=True)
 class StepRecord:
-    """One round: numbers by name.
+    """One iteration: numbers by name.
 
-    ``losses`` are those that the optimisers followed, as they were when the round first computed
-    them; over the passes that one update accumulates, their mean or sum. ``watched`` are the ports
-    that the recipe records, as they were in the round's first pass; an array counts with the mean
-    of its elements. ``validation`` are the losses on rows that are never trained on, after the
-    round; None unless they were computed. An optimiser that did not take part in the round is not
-    among ``optimisers``.
+    ``losses`` are those that the optimisers followed, as they were when the iteration first
+    computed them; over the passes that one update accumulates, their mean or sum. ``watched`` are
+    the ports that the recipe records, as they were in the iteration's first pass; an array counts
+    with the mean of its elements. ``validation`` are the losses on rows that are never trained on,
+    after the iteration; None unless they were computed. An optimiser that did not take part in the
+    iteration is not among ``optimisers``.
     """
 
     step: int
-    """Rounds made so far."""
+    """Iterations made so far."""
     losses: Mapping[str, float]
     optimisers: Mapping[str, OptimiserRecord] = field(default_factory=dict)
     watched: Mapping[str, float] = field(default_factory=dict)

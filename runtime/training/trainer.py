@@ -1,4 +1,4 @@
-"""The trainer: makes the rounds of a recipe on a session's variables."""
+"""The trainer: makes the iterations of a recipe on a session's variables."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ NO_RECIPE = (
     "learning rate of 0.1."
 )
 EVERY = 100
-"""Rounds after which losses on validation rows are computed, unless told otherwise."""
+"""Iterations after which losses on validation rows are computed, unless told otherwise."""
 
 
 class Trainer:
     """Trains a session's variables by a recipe: that of its diagram, or ``training``.
 
     Without a recipe every trained variable follows the sum of all losses by SGD with a rate of 0.1,
-    and ``notes`` say so. Each round lets every optimiser have its turn: see ``OptimiserRule``. The
-    plans are made once, all variables of an optimiser are updated in one sweep, and what nobody
+    and ``notes`` say so. Each iteration lets every optimiser have its turn: see ``OptimiserRule``.
+    The plans are made once, all variables of an optimiser are updated in one sweep, and what nobody
     reads is not copied. The session has the new values whenever it is asked for them, and what
-    is set there between two rounds counts. A variable without a gradient is skipped: it stays as it
-    is, without weight decay, and each record names it.
+    is set there between two iterations counts. A variable without a gradient is skipped: it stays
+    as it is, without weight decay, and each record names it.
 
-    ``validate`` is the number of rounds between two computations of the losses on validation rows,
-    if the diagram has any; 0 for never.
+    ``validate`` is the number of iterations between two computations of the losses on validation
+    rows, if the diagram has any; 0 for never.
 
     Deterministic: equal sessions and recipes give equal bits, also over ``state`` and ``restore``.
     Raises RunError for a recipe that doesn't fit the diagram, and what ``Session.backward`` does.
@@ -69,8 +69,8 @@ class Trainer:
         self, session: Session, training: Training | None = None, *, validate: int = EVERY
     ) -> None:
         self.session = session
-        self.rounds = 0
-        """Rounds made so far."""
+        self.iterations = 0
+        """Iterations made so far."""
         self.notes: tuple[str, ...] = ()
         """What whoever trains should know: no recipe, or variables without a gradient."""
         self.validate = validate
@@ -98,13 +98,18 @@ class Trainer:
         return self._made_by.optimisers
 
     @property
+    def rounds(self) -> int:
+        """An old name of ``iterations``."""
+        return self.iterations
+
+    @property
     def turns(self) -> Sequence[OptimiserStep]:
         """An old name of ``optimisers``."""
         return self.optimisers
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a history: every number that a record of a round can have."""
+        """The columns of a history: every number that a record of an iteration can have."""
         optimisers = self.optimisers
         found = [str(head) for head in self._heads]
         found += [
@@ -117,32 +122,33 @@ class Trainer:
 
     @explained
     def run(self, steps: int | None = None, *, together: int = 1) -> Iterator[StepRecord]:
-        """Make rounds, one whenever the next record is asked for; ``training.steps`` by default.
+        """Make iterations, one whenever the next record is asked for; ``training.steps`` by
+        default.
 
         Up to ``together`` of them are made in one call of the engine, which saves time on engines
-        that compile: then ``rounds``, and what the session has, are those of the last one made.
-        Raises DivergedError at the first number that is not finite; the round is not counted.
+        that compile: then ``iterations``, and what the session has, are those of the last one made.
+        Raises DivergedError at the first number that is not finite; the iteration is not counted.
         """
         if steps is not None and (
             isinstance(steps, bool) or not isinstance(steps, int | np.integer)
         ):
-            raise RunError("The number of rounds is not an integer.", got=repr(steps))
+            raise RunError("The number of iterations is not an integer.", got=repr(steps))
         if steps is not None and steps < 0:
-            raise RunError("The number of rounds is negative.", got=repr(steps))
-        return self._rounds(self.training.steps if steps is None else int(steps), max(1, together))
+            raise RunError("The number of iterations is negative.", got=repr(steps))
+        return self._run(self.training.steps if steps is None else int(steps), max(1, together))
 
-    def _rounds(self, steps: int, together: int) -> Iterator[StepRecord]:
-        last = self.rounds + steps
-        while self.rounds < last:
-            yield from self.advance(min(together, last - self.rounds))
+    def _run(self, steps: int, together: int) -> Iterator[StepRecord]:
+        last = self.iterations + steps
+        while self.iterations < last:
+            yield from self.advance(min(together, last - self.iterations))
 
     def step(self) -> StepRecord:
-        """Make one round; see ``run``."""
+        """Make one iteration; see ``run``."""
         (record,) = self.advance(1)
         return record
 
     def advance(self, most: int) -> list[StepRecord]:
-        """Make up to ``most`` rounds in one call of the engine, and at least one.
+        """Make up to ``most`` iterations in one call of the engine, and at least one.
 
         Fewer where losses on validation rows are due, where one diverges, and on engines that make
         one at a time. Raises DivergedError if the first of them diverges, or diverged before.
@@ -152,15 +158,15 @@ class Trainer:
             if self._error is not None:
                 raise self._error
             if self._validation is not None:
-                most = min(most, self.validate - self.rounds % self.validate)
-            records, error = self._made_by.make(self.rounds + 1, most)
-            self.rounds += len(records)
+                most = min(most, self.validate - self.iterations % self.validate)
+            records, error = self._made_by.make(self.iterations + 1, most)
+            self.iterations += len(records)
             if error is not None:
                 explain(error, self.session, self._heads)
                 if not records:
                     raise error
                 self._error = error
-            elif self._validation is not None and self.rounds % self.validate == 0:
+            elif self._validation is not None and self.iterations % self.validate == 0:
                 records[-1].validation = self._validation.losses()
             return records
 
@@ -182,29 +188,29 @@ class Trainer:
                     start = f"{kind}/{part.name}/"
                     arrays |= {start + name: array for name, array in part.state().items()}
             about = {"step_number": session.step_number, "updates": counts, **self._identity()}
-            return TrainerState(self.rounds, arrays, about)
+            return TrainerState(self.iterations, arrays, about)
 
     @explained
     def restore(self, state: TrainerState) -> None:
-        """Go on from a state: the rounds that follow equal those of an uninterrupted training.
+        """Go on from a state: the iterations that follow equal those of an uninterrupted training.
 
         The state may be that of another engine. Raises FileError, and changes nothing, if the state
         is of another diagram or recipe, or if inputs or constants were set to other values; it says
         what differs.
         """
-        rounds = self._made_by
-        with rounds.lock:
+        iterations = self._made_by
+        with iterations.lock:
             require_same(self.state(), state)
             for name, array in state.arrays.items():
                 kind, _, path = name.partition("/")
                 if kind == "set" or (
                     kind == "variable"
-                    and path not in rounds.moving
+                    and path not in iterations.moving
                     and not same_bits(self.session.values[path], array)
                 ):
                     self.session.set(path, array)
-            rounds.refresh()
-            for kind, parts in rounds.parts():
+            iterations.refresh()
+            for kind, parts in iterations.parts():
                 for part in parts:
                     start = f"{kind}/{part.name}/"
                     arrays = {
@@ -213,9 +219,11 @@ class Trainer:
                         if name.startswith(start)
                     }
                     part.restore(arrays, state.about["updates"][kind][part.name])
-            self.rounds = state.rounds
+            self.iterations = state.iterations
             self.session.step_number = state.about["step_number"]
-            rounds.restore({path: state.arrays[f"variable/{path}"] for path in rounds.moving})
+            iterations.restore(
+                {path: state.arrays[f"variable/{path}"] for path in iterations.moving}
+            )
             self._error = None
 
     def _identity(self) -> dict[str, Any]:
@@ -228,12 +236,12 @@ class Trainer:
 
     @property
     def is_over(self) -> bool:
-        """Whether the session was reset for another diagram, so that no round can follow."""
+        """Whether the session was reset for another diagram, so that no iteration can follow."""
         return self.session.generation != self._generation
 
     def _keep_up(self) -> None:
-        """Take over what changed in the session since the last round."""
-        session, rounds = self.session, self._made_by
+        """Take over what changed in the session since the last iteration."""
+        session, iterations = self.session, self._made_by
         if self.is_over:
             raise RunError(
                 "The session has another diagram now, so this training can't go on.",
@@ -241,9 +249,9 @@ class Trainer:
             )
         if session.diagram is not self._diagram and self._written() != self.training:
             self._rebuild()
-        elif not rounds.is_current:
-            if self._program() is rounds.program:
-                rounds.refresh()
+        elif not iterations.is_current:
+            if self._program() is iterations.program:
+                iterations.refresh()
                 self._error = None
             else:
                 self._rebuild()

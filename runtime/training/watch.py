@@ -1,4 +1,6 @@
-"""Looks at every round of a training for trouble, and observes the flow only where there may be."""
+"""Looks at every iteration of a training for trouble, and observes the flow only where there may
+be.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ can be FAINT or FLOOD by the usual thresholds, for losses whose own gradient is 
 _SAME = 1e-6
 """Share of its sum of squares up to which a variable may have stayed the same."""
 _PATROL = 12
-"""Rounds after the first observation until the next where nothing is seen."""
+"""Iterations after the first observation until the next where nothing is seen."""
 _LONGEST = 256
-"""Rounds without an observation at most; one takes as long as some rounds."""
+"""Iterations without an observation at most; one takes as long as some iterations."""
 
 
 class Sight(StrEnum):
@@ -56,13 +58,13 @@ _SHOWN_BY = {
 
 
 class Watch:
-    """Gives the alarms of a trainer, by what is cheap to know of each round: the sizes of all
+    """Gives the alarms of a trainer, by what is cheap to know of each iteration: the sizes of all
     gradients and variables, and whether numbers became NaN or infinite on the way.
 
-    Where they look like trouble, and now and then anyway, the flow at the values after that round
-    is observed in full, as the doctor does, which names the first block; see ``Alarms``. What was
-    looked at in vain is looked at again after 1, 2, 4, … rounds, also where it comes and goes. The
-    session's values and steps don't change.
+    Where they look like trouble, and now and then anyway, the flow at the values after that
+    iteration is observed in full, as the doctor does, which names the first block; see ``Alarms``.
+    What was looked at in vain is looked at again after 1, 2, 4, … iterations, also where it comes
+    and goes. The session's values and steps don't change.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -73,13 +75,13 @@ class Watch:
         self._waits: dict[Sight, _Wait] = {}
 
     def look(self, record: StepRecord) -> list[Alarm]:
-        """New alarms after one of the trainer's rounds, the gravest first.
+        """New alarms after one of the trainer's iterations, the gravest first.
 
-        Of rounds that were made in one call, only the last is looked at closely.
+        Of iterations that were made in one call, only the last is looked at closely.
         """
         step, alarms = record.step, self._alarms
         alarms.record(step, record.losses)
-        if step != self._trainer.rounds:
+        if step != self._trainer.iterations:
             return alarms.rising(step)
         if self._optimisers is not self._trainer.optimisers:
             self._optimisers = self._trainer.optimisers
@@ -109,7 +111,7 @@ class Watch:
             for sight in seen
             if (wait := self._waits.get(sight)) is not None and step - wait.seen <= _LONGEST
         }
-        least = min((w.rounds for s, w in known.items() if s is not Sight.PATROL), default=1)
+        least = min((w.iterations for s, w in known.items() if s is not Sight.PATROL), default=1)
         for sight in seen - known.keys():
             known[sight] = self._waits[sight] = _Wait(_PATROL if sight is Sight.PATROL else least)
         for wait in known.values():
@@ -120,22 +122,22 @@ class Watch:
 class _Wait:
     """When to observe what a sight was of."""
 
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
-        """Rounds from the next observation to the one after it."""
+    def __init__(self, iterations: int) -> None:
+        self.iterations = iterations
+        """Iterations from the next observation to the one after it."""
         self.seen = 0
-        """The last round with that sight."""
+        """The last iteration with that sight."""
         self.until = 0
-        """The round from which on it is worth an observation."""
+        """The iteration from which on it is worth an observation."""
 
     def observe(self, step: int) -> None:
         """Wait after an observation, be it for this or another sight, and the next time longer."""
-        self.until = step + self.rounds
-        self.rounds = min(2 * self.rounds, _LONGEST)
+        self.until = step + self.iterations
+        self.iterations = min(2 * self.iterations, _LONGEST)
 
 
 class _Look:
-    """What is cheap to know of one optimiser's variables after a round."""
+    """What is cheap to know of one optimiser's variables after an iteration."""
 
     def __init__(self, optimiser: OptimiserStep) -> None:
         self._optimiser = optimiser
@@ -143,7 +145,7 @@ class _Look:
 
     def take(self, moved: dict[str, float]) -> set[Sight]:
         """What may be wrong; ``moved`` gets by how much variables that seem to stand still have
-        changed since the round before, as a share of their size.
+        changed since the iteration before, as a share of their size.
         """
         optimiser = self._optimiser
         found = {Sight.NOT_FINITE} if optimiser.take_flag() else set()
@@ -169,7 +171,7 @@ class _Sizes:
         self._paths = sizes.paths
         self._shares = (1.0 / np.array(sizes.lengths)).astype(sizes.values.dtype)
         self._known: Array = np.full(len(sizes.paths), np.nan, sizes.values.dtype)
-        """The sums of squares of the variables after the round before."""
+        """The sums of squares of the variables after the iteration before."""
         self._before: dict[str, Array] = {}
         """Copies of those that seemed to stand still then."""
 

@@ -74,7 +74,7 @@ def study(
             "--steps",
             min=1,
             max=MAX_STEPS,
-            help="Rounds of each training; without it what the study or the recipe says.",
+            help="Iterations of each training; without it what the study or the recipe says.",
             show_default=False,
         ),
     ] = None,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.records import StepRecord
 
 MOST = 1_000_000_000
-"""Rounds that may be asked for."""
+"""Iterations that may be asked for."""
 
 
 def _count(name: str, least: int) -> Callable[[str], int]:
@@ -64,7 +64,7 @@ def _count(name: str, least: int) -> Callable[[str], int]:
             number = least - 1
         if not least <= number <= MOST:
             raise UsageError(
-                f"{name} is not a number of rounds.",
+                f"{name} is not a number of iterations.",
                 expected=f"an integer from {least} to {MOST:,}",
                 got=repr(text[:80]),
             )
@@ -91,7 +91,7 @@ def train(
         typer.Option(
             "--steps",
             metavar="N",
-            help="Rounds in all, also those before --resume; without it what the recipe says.",
+            help="Iterations in all, also those before --resume; without it what the recipe says.",
             show_default=False,
             parser=_count("--steps", 0),
         ),
@@ -112,8 +112,8 @@ def train(
         typer.Option(
             "--every",
             metavar="N",
-            help="Rounds between checkpoints; without it multiples of 100, at most one a second, "
-            "and one 30 s after the last.",
+            help="Iterations between checkpoints; without it multiples of 100, at most one a "
+            "second, and one 30 s after the last.",
             show_default=False,
             parser=_count("--every", 1),
         ),
@@ -135,8 +135,8 @@ def train(
         typer.Option(
             "--together",
             metavar="K",
-            help="Rounds that an engine which compiles makes in one call; without it what suits "
-            "the diagram.",
+            help="Iterations that an engine which compiles makes in one call; without it what "
+            "suits the diagram.",
             show_default=False,
             parser=_count("--together", 1),
         ),
@@ -155,9 +155,9 @@ def train(
     """Train a diagram by its recipe, into a folder.
 
     Stops at the first loss, gradient or variable that is not finite, says which block made it so,
-    and saves the diagram as it was in that pass; the exit code is 1. Ctrl-C ends the round, writes
-    a checkpoint and exits with 130, and so do SIGTERM and SIGHUP; Ctrl-C pressed again ends at
-    once. Of several processes one writes; if one is lost, the others say so and end with 1.
+    and saves the diagram as it was in that pass; the exit code is 1. Ctrl-C ends the iteration,
+    writes a checkpoint and exits with 130, and so do SIGTERM and SIGHUP; Ctrl-C pressed again ends
+    at once. Of several processes one writes; if one is lost, the others say so and end with 1.
     """
     folder = out or resume
     if folder is None:
@@ -176,18 +176,18 @@ def train(
         interrupted = within.enter_context(interruptible())
         if sys.stderr.isatty():
             say(*trainer.notes, *run.notes)
-        began, first = time.perf_counter(), trainer.rounds
+        began, first = time.perf_counter(), trainer.iterations
         try:
             last = _watched(run, until, interrupted)
         except DivergedError as error:
             _diverged(error, run, str(file), json)
             raise typer.Exit(PROBLEMS) from None
         seconds = time.perf_counter() - began
-        speed = (trainer.rounds - first) / seconds if seconds else 0.0
+        speed = (trainer.iterations - first) / seconds if seconds else 0.0
         if interrupted():
             run.checkpoint()
             say(
-                f"Interrupted after round {trainer.rounds}; a checkpoint is in {folder}.",
+                f"Interrupted after iteration {trainer.iterations}; a checkpoint is in {folder}.",
                 " ".join(
                     [
                         f"Go on with: gradwire train {file} --resume {folder} --steps {until}",
@@ -220,11 +220,11 @@ def _trainer(
 def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> StepRecord | None:
     """Train, with a progress bar on a terminal; returns the last record."""
     last = None
-    with _progress(run, until) as show_round:
+    with _progress(run, until) as show_iteration:
         if interrupted():
             return None
-        for last in run.rounds(until):
-            show_round(last)
+        for last in run.iterations(until):
+            show_iteration(last)
             if interrupted():
                 break
     return last
@@ -233,10 +233,10 @@ def _watched(run: TrainingRun, until: int, interrupted: Callable[[], bool]) -> S
 @contextmanager
 def _progress(run: TrainingRun, until: int) -> Iterator[Callable[[StepRecord], None]]:
     """Shows records as a bar with losses and steps per second, and alarms above it."""
-    done, told, began = run.trainer.rounds, 0, time.perf_counter()
+    done, told, began = run.trainer.iterations, 0, time.perf_counter()
     with bar("", until, done, keep=True) as shown:
 
-        def show_round(record: StepRecord) -> None:
+        def show_iteration(record: StepRecord) -> None:
             nonlocal told
             for alarm in run.alarms[told:]:
                 shown.say(visible(alarm.sentence))
@@ -245,7 +245,7 @@ def _progress(run: TrainingRun, until: int) -> Iterator[Callable[[StepRecord], N
                 speed = (record.step - done) / (time.perf_counter() - began)
                 shown.move(record.step, f"{speed:,.0f} steps/s {visible(_losses(record))}")
 
-        yield show_round
+        yield show_iteration
 
 
 def _losses(record: StepRecord) -> str:
@@ -264,16 +264,16 @@ def _parts(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -
     trainer = run.trainer
     title = title_line(trainer.session.diagram.title) or file
     if last is None:
-        made = f"{trainer.rounds:,} rounds are made already."
+        made = f"{trainer.iterations:,} iterations are made already."
     else:
-        made = f"Trained for {trainer.rounds:,} rounds, {speed:,.0f} steps per second."
+        made = f"Trained for {trainer.iterations:,} iterations, {speed:,.0f} steps per second."
     parts: list[Part] = [title, f"{made}\nThe result is {run.folder / TRAINED}."]
     told = [*trainer.notes, *run.notes, *(alarm.sentence for alarm in run.alarms)]
     parts += ["\n".join(told)] if told else []
     if last is not None:
         rows = [(name, _number(loss)) for name, loss in last.losses.items()]
         rows += [(f"{name}, validation", _number(x)) for name, x in (last.validation or {}).items()]
-        parts.append(Table("Losses of the last round", ("loss", "value"), tuple(rows)))
+        parts.append(Table("Losses of the last iteration", ("loss", "value"), tuple(rows)))
         rates = tuple(
             (name, f"{about.lr:.6g}", _number(about.grad_norm), str(about.updates))
             for name, about in last.optimisers.items()
@@ -299,7 +299,7 @@ def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) ->
         "device": trainer.session.engine.device,
         "folder": str(run.folder),
         "trained": str(run.folder / TRAINED),
-        "rounds": trainer.rounds,
+        "rounds": trainer.iterations,
         "speed": speed,
         "notes": [*trainer.notes, *run.notes],
         "alarms": _alarms(run),
@@ -338,7 +338,7 @@ def _diverged(error: DivergedError, run: TrainingRun, file: str, json: bool) -> 
         print_json(
             {
                 "report": "train", "version": 1, "file": file, "folder": str(run.folder),
-                "rounds": run.trainer.rounds, "alarms": _alarms(run),
+                "rounds": run.trainer.iterations, "alarms": _alarms(run),
                 "diverged": run.about(error),
             }
         )  # fmt: skip

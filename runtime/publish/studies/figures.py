@@ -1,4 +1,4 @@
-"""What the figures of a study show: its numbers over each parameter, and losses over the rounds."""
+"""What the figures of a study show: numbers over each parameter, and losses over iterations."""
 
 from __future__ import annotations
 
@@ -126,11 +126,11 @@ def _spread(numbers: Iterable[Iterable[float]]) -> tuple[Floats, Floats, Floats]
     return middle, low, high
 
 
-# ---- losses over the rounds ----------------------------------------------------------------------
+# ---- losses over the iterations ------------------------------------------------------------------
 
 
 def _curves(results: Results, combinations: Sequence[Combination], title: str) -> Figure | None:
-    """The losses of each combination over the rounds; None if there are none.
+    """The losses of each combination over the iterations; None if there are none.
 
     What is varied last has a panel for each of its values, where these are few.
     """
@@ -154,7 +154,7 @@ def _curves(results: Results, combinations: Sequence[Combination], title: str) -
         return None
     x = Axis(0.0, max(1.0, *(float(line.x[-1]) for line in every)), whole=True)
     panels = tuple(
-        Panel(heading, "round", x, _shared_axis(every if aside else lines), lines)
+        Panel(heading, "iteration", x, _shared_axis(every if aside else lines), lines)
         for heading, lines in drawn.items()
     )
     first = next(iter(drawn.values()))
@@ -204,7 +204,7 @@ def _panels_of(
 
 
 def _curve(curves: Sequence[LossCurve], colour: Colour) -> Drawn:
-    """The mean of losses at each round that any has, with the least and the largest."""
+    """The mean of losses at each iteration that any has, with the least and the largest."""
     at: dict[int, list[float]] = {}
     for curve in curves:
         for step, value in zip(curve.steps, curve.values, strict=True):

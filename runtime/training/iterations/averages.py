@@ -1,4 +1,4 @@
-"""Averages of variables over the rounds, as frozen variables keep them."""
+"""Averages of variables over the iterations, as frozen variables keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the rounds of a session are made: as its engine can."""
+"""How the iterations of a session are made: as its engine can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def iterations_of(session: Session, recipe: Recipe) -> Iterations:
-    """What makes the rounds of a recipe; raises what ``Session.backward`` does."""
+    """What makes the iterations of a recipe; raises what ``Session.backward`` does."""
     if session.engine.updates_in_place:
         return InPlaceIterations(session, recipe)
     return LoopedIterations(session, recipe)

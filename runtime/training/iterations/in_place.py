@@ -1,4 +1,4 @@
-"""Rounds of the NumPy engine: variables are updated where the plans read them."""
+"""Iterations of the NumPy engine: variables are updated where the plans read them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class InPlaceIterations:
-    """Makes one round in each call; see ``Iterations``."""
+    """Makes one iteration in each call; see ``Iterations``."""
 
     def __init__(self, session: Session, recipe: Recipe) -> None:
         self._session = session
@@ -66,12 +66,12 @@ class InPlaceIterations:
 
     @property
     def moving(self) -> Collection[str]:
-        """The paths of the variables that rounds move."""
+        """The paths of the variables that iterations move."""
         return self._values.arrays.keys()
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing was set in the session since the last ``refresh`` or round."""
+        """Whether nothing was set in the session since the last ``refresh`` or iteration."""
         return self._resident.is_current
 
     def parts(self) -> Iterator[tuple[str, Sequence[InPlaceOptimiserStep | Averaging]]]:
@@ -100,7 +100,7 @@ class InPlaceIterations:
             optimiser.reset()
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make one round, whatever ``count`` is; see ``Iterations``."""
+        """Make one iteration, whatever ``count`` is; see ``Iterations``."""
         optimisers = [
             optimiser for optimiser in self.optimisers if first % optimiser.rule.every == 0
         ]
@@ -110,7 +110,7 @@ class InPlaceIterations:
                 if first % average.rule.every == 0:
                     self._silent.run(average.update)
         except DivergedError as error:
-            error.round, error.step_number = first, self._session.step_number
+            error.iteration, error.step_number = first, self._session.step_number
             return [], error
         finally:
             self._resident.moved()
@@ -119,7 +119,7 @@ class InPlaceIterations:
         return [StepRecord(first, losses, records, watched)], None
 
     def _run_optimisers(self, optimisers: Sequence[InPlaceOptimiserStep]) -> dict[str, float]:
-        """All passes and updates of a round; returns each loss as it was first computed."""
+        """All passes and updates of an iteration; returns each loss as it was first computed."""
         session = self._session
         losses: dict[str, float] = {}
         for action, optimiser, is_first in actions(optimisers, self._recipe.training.order):
@@ -132,8 +132,8 @@ class InPlaceIterations:
 
 
 def actions(optimisers: Sequence[Any], order: str) -> Iterator[tuple[str, Any, bool]]:
-    """What happens in a round, in order: "collect" or "update", for which optimiser, and whether it
-    is the first pass of the round.
+    """What happens in an iteration, in order: "collect" or "update", for which optimiser, and
+    whether it is the first pass of the iteration.
     """
     simultaneous = order == "simultaneous"
     if simultaneous:

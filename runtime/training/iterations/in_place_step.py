@@ -88,7 +88,7 @@ class InPlaceOptimiserStep:
         self.losses: dict[str, float] = {}
         """The losses of the gradient that was collected last."""
         self.watched: dict[str, float] = {}
-        """The recorded ports in its first pass, if it is the first of a round."""
+        """The recorded ports in its first pass, if it is the first of an iteration."""
         self.norm: float | None = None
         """The Euclidean norm of that gradient before clipping; None without a gradient."""
         self.lr = 0.0
@@ -212,7 +212,7 @@ class InPlaceOptimiserStep:
         return update.run(program.numbers(count, self._rate(part.lr), part.weight_decay))
 
     def record(self) -> OptimiserRecord:
-        """What it did in the round."""
+        """What it did in the iteration."""
         return OptimiserRecord(self.lr, self.norm, self.missing, self.connected, self.updates)
 
     def take_flag(self) -> bool:

@@ -1,4 +1,4 @@
-"""One form of a round as an iteration of a loop: its stages, their rows, and their results."""
+"""Iterations of one form as those of a loop: its stages, their rows, and their results."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Array = NDArray[Any]
 Rows: TypeAlias = list[list[Array]]
 
 _ROOM = 1 << 28
-"""Bytes of the rows of one call, at most, unless one round has more."""
+"""Bytes of the rows of one call, at most, unless one iteration has more."""
 
 
 class Action(NamedTuple):
-    """One thing that happens in a round."""
+    """One thing that happens in an iteration."""
 
     kind: Literal["collect", "accumulate", "update", "average"]
     part: LoopedOptimiserStep | LoopedAverage
@@ -61,12 +61,12 @@ class Action(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A round that is to be made."""
+    """An iteration that is to be made."""
 
     number: int
     actions: Sequence[Action]
     form: Any
-    """Equal for rounds that differ in nothing but scalars."""
+    """Equal for iterations that differ in nothing but scalars."""
 
 
 def planned(
@@ -75,7 +75,9 @@ def planned(
     averages: Sequence[LoopedAverage],
     updates: dict[str, int],
 ) -> Planned:
-    """A round, given what happens in order and the updates so far by name, which are counted on."""
+    """An iteration, given what happens in order and the updates so far by name, which are counted
+    on.
+    """
     actions: list[Action] = []
     for what, optimiser, _ in order:
         if what == "collect":
@@ -92,7 +94,7 @@ def planned(
 
 
 class IterationLoop:
-    """The loop for rounds of one form."""
+    """The loop for iterations of one form."""
 
     def __init__(self, looped: Looped, healthy: Value, plan: Planned) -> None:
         self._looped = looped
@@ -106,13 +108,13 @@ class IterationLoop:
         self._passes = sum(action.passes for action in plan.actions)
         each = sum(row.size * NUMPY[row.dtype].itemsize * s.times for s in stages for row in s.rows)
         self.most = max(1, _ROOM // max(1, each))
-        """Rounds that one call can make, for their rows take memory."""
+        """Iterations that one call can make, for their rows take memory."""
         self._ahead: dict[Value, tuple[Sequence[int], Array]] = {}
 
     def run(
         self, plans: Sequence[Planned], session: Session
     ) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make these rounds; see ``Iterations.make``."""
+        """Make these iterations; see ``Iterations.make``."""
         first = session.step_number
         wait = self._loop.start(self._rows(plans, first))
         self._read_ahead(first + len(plans) * self._passes, len(plans))
@@ -195,7 +197,7 @@ class IterationLoop:
         return self._looped.batches(self._changing[row], steps)
 
     def _read_ahead(self, first: int, count: int) -> None:
-        """Read the rows of the next rounds while these are made, if each stage has its own."""
+        """Read the rows of the next iterations while these are made, if each stage has its own."""
         if self._passes != 1 or not self._changing:
             return
         steps = list(range(first, first + count))
@@ -205,7 +207,7 @@ class IterationLoop:
 
 
 class _Outcome:
-    """What the results of one round say; counts its passes and updates."""
+    """What the results of one iteration say; counts its passes and updates."""
 
     def __init__(self, plan: Planned, results: Sequence[Sequence[Any]], session: Session) -> None:
         self._session, self._number = session, plan.number
@@ -221,7 +223,7 @@ class _Outcome:
 
     @property
     def record(self) -> StepRecord:
-        """What the round did."""
+        """What the iteration did."""
         reports = {name: optimiser.report() for name, optimiser in self._optimisers.items()}
         return StepRecord(self._number, self._losses, reports, self._watched)
 
@@ -285,7 +287,7 @@ class _Outcome:
             self._diverged(DivergedError("variable", names, optimiser.name))
 
     def _diverged(self, error: DivergedError) -> None:
-        error.round, error.step_number = self._number, self._session.step_number
+        error.iteration, error.step_number = self._number, self._session.step_number
         self.error = error
 
 

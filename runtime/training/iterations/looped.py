@@ -1,4 +1,4 @@
-"""Rounds in a loop of the session's engine: many in one call, variables where the engine is."""
+"""Iterations in a loop of the session's engine: many in one call, variables where the engine is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class LoopedIterations:
-    """Makes as many rounds as it is asked for in one call, as long as they do the same; see
+    """Makes as many iterations as it is asked for in one call, as long as they do the same; see
     ``Iterations``.
     """
 
@@ -43,7 +43,7 @@ class LoopedIterations:
         self._averages = [LoopedAverage(rule, pairs, looped) for rule, pairs in recipe.averages]
         moving = (path for _, parts in self.parts() for part in parts for path in part.variables)
         self.moving: Collection[str] = list(dict.fromkeys(moving))
-        """The paths of the variables that rounds move."""
+        """The paths of the variables that iterations move."""
         looped.settle(self.moving)
         self._iterations: dict[Any, IterationLoop] = {}
         self._write_healthy()
@@ -60,7 +60,7 @@ class LoopedIterations:
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing was set in the session since the last ``refresh`` or round."""
+        """Whether nothing was set in the session since the last ``refresh`` or iteration."""
         return self._looped.is_current
 
     def parts(self) -> Iterator[tuple[str, Sequence[LoopedOptimiserStep | LoopedAverage]]]:
@@ -86,7 +86,7 @@ class LoopedIterations:
         self._looped.moved()
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make up to ``count`` rounds; see ``Iterations``."""
+        """Make up to ``count`` iterations; see ``Iterations``."""
         plans = self._planned(first, count)
         iteration = self._iterations.get(plans[0].form)
         if iteration is None:
@@ -98,7 +98,7 @@ class LoopedIterations:
         return records, error
 
     def _planned(self, first: int, count: int) -> list[Planned]:
-        """The next rounds, as long as they do the same."""
+        """The next iterations, as long as they do the same."""
         updates = {part.name: part.updates for _, parts in self.parts() for part in parts}
         found: list[Planned] = []
         for number in range(first, first + count):

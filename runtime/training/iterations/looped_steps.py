@@ -92,7 +92,7 @@ class LoopedOptimiserStep:
         return found
 
     def report(self) -> OptimiserRecord:
-        """What it did in the last round."""
+        """What it did in the last iteration."""
         schedule, updates = self.rule.schedule, self.updates
         lr = rate(schedule, self.groups[0].lr, updates - 1) if updates and self.groups else 0.0
         return OptimiserRecord(lr, self.norm, self.missing, self.variables, updates)
@@ -102,7 +102,7 @@ class LoopedOptimiserStep:
         return False
 
     def measured(self, values: Sequence[float], gradients: Sequence[float]) -> None:
-        """The sums of the squares of its variables and gradients after the last round."""
+        """The sums of the squares of its variables and gradients after the last iteration."""
         self._measured = values, gradients
 
     def sizes(self) -> list[Sizes]:

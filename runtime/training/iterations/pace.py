@@ -1,17 +1,17 @@
-"""How many rounds to make in one call of an engine."""
+"""How many iterations to make in one call of an engine."""
 
 from __future__ import annotations
 
 _FIRST = 10
-"""Rounds of the first calls."""
+"""Iterations of the first calls."""
 _MOST = 100
-"""Rounds of a call, where they are quick."""
+"""Iterations of a call, where they are quick."""
 _QUICK, _SLOW = 0.1, 2.0
-"""Seconds that the first rounds take: below, more are made in a call; above, only one."""
+"""Seconds that the first iterations take: below, more are made in a call; above, only one."""
 
 
 class Pace:
-    """Chooses how many rounds each call makes, for engines that gain by making many at once.
+    """Chooses how many iterations each call makes, for engines that gain by making many at once.
 
     Each number is compiled for by itself, so that few are tried. ``together`` is a number to keep
     to; a call that takes long can't be interrupted, which is what ends the choice.
@@ -19,13 +19,13 @@ class Pace:
 
     def __init__(self, gains: bool, together: int | None = None) -> None:
         self.most = together or (_FIRST if gains else 1)
-        """Rounds that the next call should make, at most."""
+        """Iterations that the next call should make, at most."""
         self._is_open = gains and together is None
         self._compiled = False
 
-    def took(self, rounds: int, seconds: float) -> None:
+    def took(self, iterations: int, seconds: float) -> None:
         """A call took so long."""
-        if not self._is_open or rounds < self.most:
+        if not self._is_open or iterations < self.most:
             return
         if not self._compiled:  # the first call compiles too
             self._compiled = True

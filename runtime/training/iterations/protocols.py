@@ -1,4 +1,4 @@
-"""What a trainer needs of whatever makes its rounds: in place, or in a loop of an engine."""
+"""What a trainer needs of whatever makes its iterations: in place, or in a loop of an engine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stateful(Protocol):
 
 @by_identity
 class Sizes(NamedTuple):
-    """The variables that an optimiser moves, as they are after a round, and the gradients that
+    """The variables that an optimiser moves, as they are after an iteration, and the gradients that
     moved them.
     """
 
@@ -74,7 +74,7 @@ class OptimiserStep(Stateful, Protocol):
 
 
 class Iterations(Protocol):
-    """Makes rounds of a recipe on a session's variables."""
+    """Makes iterations of a recipe on a session's variables."""
 
     @property
     def program(self) -> Program:
@@ -90,11 +90,11 @@ class Iterations(Protocol):
 
     @property
     def moving(self) -> Collection[str]:
-        """The paths of the variables that rounds move."""
+        """The paths of the variables that iterations move."""
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing was set in the session since the last ``refresh`` or round."""
+        """Whether nothing was set in the session since the last ``refresh`` or iteration."""
 
     def parts(self) -> Iterator[tuple[str, Sequence[Stateful]]]:
         """The optimisers and the averages, with what they are called in states."""
@@ -109,8 +109,8 @@ class Iterations(Protocol):
         """Let the variables that move have these values."""
 
     def make(self, first: int, count: int) -> tuple[list[StepRecord], DivergedError | None]:
-        """Make up to ``count`` rounds, of which ``first`` is the number of the first.
+        """Make up to ``count`` iterations, of which ``first`` is the number of the first.
 
         Returns what they did, and an error if the one that follows these diverged: the session is
-        as it was in that pass, and the round does not count.
+        as it was in that pass, and the iteration does not count.
         """

@@ -1,4 +1,6 @@
-"""The arithmetic of a round as stages of a loop: passes, updates and averages in primitives."""
+"""The arithmetic of an iteration as stages of a loop: passes, updates and averages in
+primitives.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,7 @@ class Staging:
     def _stage(
         self, writes: Mapping[Value, Value], results: tuple[Value, ...], rows: Iterable[Value]
     ) -> Stage:
-        """A stage for healthy rounds, with those of ``rows`` that it reads."""
+        """A stage for healthy iterations, with those of ``rows`` that it reads."""
         read = set(leaves_of([*writes.values(), *results]))
         rows = tuple(row for row in rows if row in read)
         return Stage(writes, results=results, rows=rows, guard=self._healthy)

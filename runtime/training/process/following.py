@@ -28,7 +28,7 @@ class FollowedCourse:
 
     @property
     def step(self) -> int:
-        """Rounds made so far, to the state that the course is in."""
+        """Iterations made so far, to the state that the course is in."""
         return self._about.step
 
     @property

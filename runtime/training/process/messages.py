@@ -145,7 +145,7 @@ class Frame:
 
     @property
     def step(self) -> int:
-        """Rounds made so far."""
+        """Iterations made so far."""
         return self.lanes[0].step if self.lanes else 0
 
 

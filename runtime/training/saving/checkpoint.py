@@ -51,9 +51,14 @@ _DTYPES = frozenset(
 class TrainerState:
     """Everything that decides how a training goes on: arrays by name, and plain JSON."""
 
-    rounds: int
+    iterations: int
     arrays: Mapping[str, Array]
     about: Mapping[str, Any]
+
+    @property
+    def rounds(self) -> int:
+        """An old name of ``iterations``, which files have."""
+        return self.iterations
 
     @property
     def nbytes(self) -> int:
@@ -82,8 +87,8 @@ def save_checkpoint(
     """Write a checkpoint into a folder, which is made if need be; returns its JSON file.
 
     Nobody else may write checkpoints there. Older ones are removed, but for the last before it, and
-    so are later ones, of a training that was taken up at an earlier round. ``extra`` is plain JSON
-    to store besides. Raises FileError and leaves what is there unchanged.
+    so are later ones, of a training that was taken up at an earlier iteration. ``extra`` is plain
+    JSON to store besides. Raises FileError and leaves what is there unchanged.
     """
     from safetensors.numpy import save
 
@@ -94,7 +99,7 @@ def save_checkpoint(
     body = {
         "format": _FORMAT,
         "version": _VERSION,
-        "rounds": state.rounds,
+        "rounds": state.iterations,  # the old name, by which readers know it
         "about": dict(state.about),
         "extra": dict(extra or {}),
         "arrays": {
@@ -104,10 +109,10 @@ def save_checkpoint(
         },
     }
     text = json.dumps({**body, "sha256": _digest_of(body)}, indent=1, allow_nan=False)
-    path = folder / f"checkpoint-{state.rounds:09d}.json"
+    path = folder / f"checkpoint-{state.iterations:09d}.json"
     with system_errors(folder, "write"):
         folder.mkdir(parents=True, exist_ok=True)
-        _remove_later(folder, state.rounds)
+        _remove_later(folder, state.iterations)
         name = _arrays_name(path, digest)
         replace_file(path.with_name(name), content)
         replace_file(path, text.encode())
@@ -126,9 +131,9 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
     if not found:
         raise FileError("There is no checkpoint in this folder.", path=str(folder))
     notes: list[str] = []
-    for rounds, path in found:
+    for iterations, path in found:
         try:
-            state, extra = _read(path, rounds)
+            state, extra = _read(path, iterations)
         except (_Damaged, FileError) as error:
             why = error.what if isinstance(error, FileError) else str(error)
             notes.append(f"{path.name} can't be used: {why.rstrip('.')}.")
@@ -149,7 +154,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """The JSON files of checkpoints with their rounds, the last first."""
+    """The JSON files of checkpoints with their iterations, the last first."""
     found = []
     listed = answered(folder, lambda: [*islice(folder.iterdir(), _MOST_FILES + 1)])
     for number, path in enumerate(listed):
@@ -160,7 +165,7 @@ def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
     return sorted(found, reverse=True)
 
 
-def _read(path: Path, rounds: int) -> tuple[TrainerState, dict[str, Any]]:
+def _read(path: Path, iterations: int) -> tuple[TrainerState, dict[str, Any]]:
     """The state in a checkpoint, every part of which is checked; raises _Damaged."""
     body = _parsed(read_regular(path, MAX_JSON))
     stated = body.pop("sha256", None)
@@ -171,11 +176,11 @@ def _read(path: Path, rounds: int) -> tuple[TrainerState, dict[str, Any]]:
     if stated != _digest_of(body):
         raise _Damaged("its content has changed since it was written")
     about, extra, arrays = (body.get(key) for key in ("about", "extra", "arrays"))
-    if body.get("rounds") != rounds or isinstance(body.get("rounds"), bool):
-        raise _Damaged(f"its name says round {rounds}, its content {body.get('rounds')!r}")
+    if body.get("rounds") != iterations or isinstance(body.get("rounds"), bool):
+        raise _Damaged(f"its name says iteration {iterations}, its content {body.get('rounds')!r}")
     if not (isinstance(about, dict) and isinstance(extra, dict) and isinstance(arrays, dict)):
         raise _Damaged("parts of it are missing")
-    return TrainerState(rounds, _read_arrays(path, arrays), about), extra
+    return TrainerState(iterations, _read_arrays(path, arrays), about), extra
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -243,9 +248,9 @@ def _arrays_name(path: Path, digest: str) -> str:
     return f"{path.stem}.{digest[:16]}{SUFFIX}"
 
 
-def _remove_later(folder: Path, rounds: int) -> None:
+def _remove_later(folder: Path, iterations: int) -> None:
     for later, path in _checkpoints(folder):
-        if later > rounds:
+        if later > iterations:
             path.unlink()
 
 

@@ -28,7 +28,7 @@ _FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOL
 
 
 class HistoryFiles:
-    """A JSON Lines file and a CSV file with a row for each round.
+    """A JSON Lines file and a CSV file with a row for each iteration.
 
     Rows are written in batches. ``sync`` returns how far the files got, which goes into the
     checkpoint; ``go_on`` cuts off what came after it. Raises FileError for files that can't be

@@ -121,7 +121,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _step(path: Path, line: int, cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) <= 18):
-        raise _bad(path, line, f"{cell[:80]!r} is not a step", "a number of rounds, such as 100")
+        raise _bad(
+            path, line, f"{cell[:80]!r} is not a step", "a number of iterations, such as 100"
+        )
     return int(cell)
 
 

@@ -1,6 +1,6 @@
 """A training that is written to a folder as it goes: its history, checkpoints and result.
 
-history.jsonl, history.csv    a line for each round
+history.jsonl, history.csv    a line for each iteration
 checkpoints/                  the last two states
 trained.gradwire.json         the diagram with the values it ended with
 data/                         its data files that lie outside of the folder
@@ -45,21 +45,21 @@ TRAINED = "trained.gradwire.json"
 DIVERGED = "diverged.gradwire.json"
 ABOUT_DIVERGED = "diverged.json"
 OFTEN = 100
-"""Rounds of which a multiple has a checkpoint, unless told otherwise."""
+"""Iterations of which a multiple has a checkpoint, unless told otherwise."""
 SELDOM = 1.0
 """Seconds between two checkpoints at least, unless told how often."""
 LONGEST = 30.0
-"""Seconds from a checkpoint to the next at most, whatever the round, unless told how often."""
+"""Seconds from a checkpoint to the next at most, whatever the iteration, unless told how often."""
 
 
 class TrainingRun:
     """Trains, and writes everything to a folder, so that it can go on after being killed.
 
-    ``every`` is the number of rounds between checkpoints; None for multiples of 100, at most one
-    a second, and the end of the first round after 30 s without one. ``together`` is how many
-    rounds are made in one call of an engine that gains by it; None for what suits the diagram. With
-    ``resume``, the folder of a training, which may be the same one, it goes on from the last
-    checkpoint there, bit by bit as if it had not been interrupted.
+    ``every`` is the number of iterations between checkpoints; None for multiples of 100, at most
+    one a second, and the end of the first iteration after 30 s without one. ``together`` is how
+    many iterations are made in one call of an engine that gains by it; None for what suits the
+    diagram. With ``resume``, the folder of a training, which may be the same one, it goes on from
+    the last checkpoint there, bit by bit as if it had not been interrupted.
 
     A context manager: within, no other process can train into the folder. ``notes`` tell where it
     goes on. Raises FileError if there is a training in the folder already, or if that to be resumed
@@ -67,9 +67,9 @@ class TrainingRun:
     """
 
     regularly: ClassVar[int | None] = None
-    """Rounds between checkpoints, unless told otherwise; None to go by the clock."""
+    """Iterations between checkpoints, unless told otherwise; None to go by the clock."""
     at_once: ClassVar[int | None] = None
-    """Rounds in one call, unless told otherwise; None to go by the clock."""
+    """Iterations in one call, unless told otherwise; None to go by the clock."""
 
     def __init__(
         self,
@@ -123,26 +123,29 @@ class TrainingRun:
         self._files.close()
         self._lock.release()
 
-    def rounds(self, until: int) -> Iterator[StepRecord]:
-        """Train until so many rounds are made in all; one whenever the next record is asked for.
+    def iterations(self, until: int) -> Iterator[StepRecord]:
+        """Train until so many iterations are made in all; one whenever the next record is asked
+        for.
 
         Raises DivergedError after it wrote the pass that was not finite to the folder.
         """
         trainer = self.trainer
         try:
-            while trainer.rounds < until:
+            while trainer.iterations < until:
                 yield from self._made(until)
         except DivergedError as error:
             self._files.flush()
             self._write_diverged(error)
             raise
 
+    rounds = iterations  # its old name
+
     def _made(self, until: int) -> list[StepRecord]:
-        """The next rounds that the engine makes in one call, written down; none goes beyond one
+        """The next iterations that the engine makes in one call, written down; none goes beyond one
         that may have a checkpoint.
         """
-        rounds, often = self.trainer.rounds, self._every or OFTEN
-        most = min(until - rounds, often - rounds % often, self._pace.most)
+        iterations, often = self.trainer.iterations, self._every or OFTEN
+        most = min(until - iterations, often - iterations % often, self._pace.most)
         began = time.perf_counter()
         records = self.trainer.advance(most)
         self._pace.took(len(records), time.perf_counter() - began)
@@ -151,21 +154,21 @@ class TrainingRun:
             said = {(alarm.trouble, alarm.block) for alarm in self.alarms}
             found = self._watch.look(record)
             self.alarms += [a for a in found if (a.trouble, a.block) not in said]
-        if self._is_due(self.trainer.rounds):
+        if self._is_due(self.trainer.iterations):
             self.checkpoint()
         return records
 
     def _write(self, record: StepRecord) -> None:
-        """Add a round to the history."""
+        """Add an iteration to the history."""
         self._files.append(record)
 
     def checkpoint(self) -> None:
-        """Write a checkpoint, unless this round has one."""
-        if self._saved == self.trainer.rounds:
+        """Write a checkpoint, unless this iteration has one."""
+        if self._saved == self.trainer.iterations:
             return
         position = self._files.sync()
         save_checkpoint(self.folder / CHECKPOINTS, self.trainer.state(), {"history": position})
-        self._saved = self.trainer.rounds
+        self._saved = self.trainer.iterations
         self._saved_at = time.monotonic()
 
     def finish(self) -> Path:
@@ -176,11 +179,11 @@ class TrainingRun:
         save(with_data_inside(diagram, self.folder), path)
         return path
 
-    def _is_due(self, rounds: int) -> bool:
+    def _is_due(self, iterations: int) -> bool:
         if self._every is not None:
-            return rounds % self._every == 0
+            return iterations % self._every == 0
         passed = time.monotonic() - self._saved_at
-        return passed >= LONGEST or (rounds % OFTEN == 0 and passed >= SELDOM)
+        return passed >= LONGEST or (iterations % OFTEN == 0 and passed >= SELDOM)
 
     def _require_new(self) -> None:
         if has_checkpoint(self.folder / CHECKPOINTS) or self._files.exist():
@@ -201,11 +204,11 @@ class TrainingRun:
         found = load_checkpoint(folder / CHECKPOINTS)
         self.trainer.restore(found.state)
         self.notes += found.notes
-        self.notes.append(f"The training goes on after round {found.state.rounds}.")
+        self.notes.append(f"The training goes on after iteration {found.state.iterations}.")
         position = found.extra.get("history")
         if same:
             self._files.go_on(position)
-            self._saved = found.state.rounds
+            self._saved = found.state.iterations
             with system_errors(folder, "write"):
                 tidy(folder / CHECKPOINTS)
         else:
@@ -218,7 +221,7 @@ class TrainingRun:
     def about(self, error: DivergedError) -> dict[str, Any]:
         """What is known of the pass that was not finite, as plain JSON."""
         return {
-            "round": error.round,
+            "round": error.iteration,
             "step_number": error.step_number,
             "where": error.where,
             "names": list(error.names),

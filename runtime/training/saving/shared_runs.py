@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.records import StepRecord
 
 TOGETHER = 10
-"""Rounds in one call, unless told otherwise."""
+"""Iterations in one call, unless told otherwise."""
 
 
 class LeadingRun(TrainingRun):
     """The run of the process that writes; see ``TrainingRun``. Without ``every`` each multiple of
-    100 rounds has a checkpoint.
+    100 iterations has a checkpoint.
     """
 
     regularly = OFTEN
@@ -31,7 +31,7 @@ class LeadingRun(TrainingRun):
 
 
 class FollowingRun(LeadingRun):
-    """The run of another process: it makes the same rounds, and writes nothing.
+    """The run of another process: it makes the same iterations, and writes nothing.
 
     To resume, it must be able to read the folder.
     """
@@ -51,9 +51,9 @@ class FollowingRun(LeadingRun):
 
     def checkpoint(self) -> None:
         """Take part in what the writing process needs for a checkpoint."""
-        if self._saved != self.trainer.rounds:
+        if self._saved != self.trainer.iterations:
             self.trainer.state()
-            self._saved = self.trainer.rounds
+            self._saved = self.trainer.iterations
 
     def finish(self) -> Path:
         """Take part in the last checkpoint; returns where the trained diagram is written."""

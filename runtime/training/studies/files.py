@@ -22,7 +22,7 @@ from gradwire.runtime.diagram.files.storage import text_of
 MAX_SEEDS = 1000
 """Trainings of one variant."""
 MAX_STEPS = 10_000_000
-"""Rounds of one training."""
+"""Iterations of one training."""
 MAX_PASSES = 10_000
 """Passes that one number is the mean of."""
 _MAX_TEXT = 4_000
@@ -98,7 +98,7 @@ class Study(Record):
     """Path of the diagram's file, relative to the folder of the study."""
     title: Text = ""
     steps: Annotated[int, Strict(), Field(ge=1, le=MAX_STEPS)] | None = None
-    """Rounds of each training; null for as many as the recipe says."""
+    """Iterations of each training; null for as many as the recipe says."""
     seeds: Annotated[int, Strict(), Field(ge=1, le=MAX_SEEDS)] = 10
     """Trainings of each variant: seed 0 is the diagram as it is."""
     measure: Measure

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VALIDATION = "validation/"
 """Before the name of a number that was measured on rows which are never trained on."""
 _POINTS = 256
-"""Points of a curve; of more rounds, neighbours are averaged."""
+"""Points of a curve; of more iterations, neighbours are averaged."""
 
 Number: TypeAlias = Annotated[float, Field(allow_inf_nan=True)]
 
@@ -69,7 +69,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is different in one training: the variant, the seed, the number of rounds."""
+    """What is different in one training: the variant, the seed, the number of iterations."""
 
     variant: Variant
     seed: int = 0
@@ -78,7 +78,7 @@ class Task:
 
 
 class LossCurve(Record):
-    """A loss over the rounds of a training; of many rounds, means over neighbours."""
+    """A loss over the iterations of a training; of many iterations, means over neighbours."""
 
     steps: tuple[int, ...]
     values: tuple[Number, ...]
@@ -104,7 +104,7 @@ class Trained(Record):
 
 
 Stop: TypeAlias = Callable[[], bool]
-"""Asked after each round whether to give up."""
+"""Asked after each iteration whether to give up."""
 Runner: TypeAlias = Callable[["Work", "list[Task]"], "Iterator[tuple[int, Trained]]"]
 """Trains each task, and gives its number and how it ended as soon as it has, in any order."""
 
@@ -212,7 +212,7 @@ def _why(session: Session | None) -> str:
 
 def _diverged(error: DivergedError) -> str:
     said = error.findings[0].sentence if error.findings else error.what
-    return f"Round {error.round}: {said}"
+    return f"Iteration {error.iteration}: {said}"
 
 
 def _points(curve: Curve) -> LossCurve:

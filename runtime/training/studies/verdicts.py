@@ -88,14 +88,14 @@ def planned_study(
     does not fit the diagram, RunError where its recipe does not, or for a port that is not there.
     """
     count = study.seeds if seeds is None else seeds
-    rounds = study.steps if steps is None else steps
+    iterations = study.steps if steps is None else steps
     work = Work.on(diagram, (study.measure,), validate=False)
     planned = []
     for name, variant in study.variants.items():
         with_variant(diagram, variant)
         require_runnable(work, Task(variant))
         for seed in range(count):
-            planned.append(Planned({VARIANT: name, SEED: seed}, Task(variant, seed, rounds)))
+            planned.append(Planned({VARIANT: name, SEED: seed}, Task(variant, seed, iterations)))
     return work, {VARIANT: list(study.variants), SEED: list(range(count))}, planned
 
 

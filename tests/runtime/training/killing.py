@@ -57,7 +57,7 @@ def train(folder: Path, resume: bool) -> None:
     The trainer is made before the fork, and every child has a copy of it as it was then.
     """
     with TrainingRun(TRAINER, folder, every=EVERY, resume=folder if resume else None) as run:
-        for _ in run.rounds(ROUNDS):
+        for _ in run.iterations(ROUNDS):
             pass
         run.finish()
 
@@ -68,7 +68,7 @@ def result(folder: Path) -> dict[str, Any]:
     return {
         "arrays": {name: a.tobytes().hex() for name, a in checkpoint.state.arrays.items()},
         "about": checkpoint.state.about,
-        "rounds": checkpoint.state.rounds,
+        "rounds": checkpoint.state.iterations,
         "files": {
             name: (folder / name).read_text()
             for name in ("history.jsonl", "history.csv", "trained.gradwire.json")

@@ -33,7 +33,7 @@ def test_everything_comes_back_bit_by_bit(tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path / "new", state(7), {"more": [1, "two"]})
     found = load_checkpoint(tmp_path / "new")
     assert found.path == path and not found.notes
-    assert found.state.rounds == 7 and found.state.about == state(7).about
+    assert found.state.iterations == 7 and found.state.about == state(7).about
     assert found.extra == {"more": [1, "two"]}
     assert list(found.state.arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
@@ -47,13 +47,13 @@ def test_the_last_two_are_kept(tmp_path: Path) -> None:
         save_checkpoint(tmp_path, state(rounds, rounds))
     names = sorted(path.name.partition(".")[0] for path in tmp_path.iterdir())
     assert names == ["checkpoint-000000030"] * 2 + ["checkpoint-000000040"] * 2
-    assert load_checkpoint(tmp_path).state.rounds == 40
+    assert load_checkpoint(tmp_path).state.iterations == 40
 
 
 def test_a_checkpoint_of_an_earlier_round_replaces_later_ones(tmp_path: Path) -> None:
     for rounds in (10, 20, 15):
         save_checkpoint(tmp_path, state(rounds))
-    assert load_checkpoint(tmp_path).state.rounds == 15
+    assert load_checkpoint(tmp_path).state.iterations == 15
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def set_array(name: str, value: object) -> Callable[[dict[str, Any]], None]:
 LIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "format": (lambda body: body.update(format="other"), "not a checkpoint of Gradwire"),
     "version": (lambda body: body.update(version=99), "version is 99"),
-    "rounds": (lambda body: body.update(rounds=3), "its name says round 2"),
+    "rounds": (lambda body: body.update(rounds=3), "its name says iteration 2"),
     "true": (lambda body: body.update(rounds=True), "its name says"),
     "about": (lambda body: body.update(about=[]), "parts of it are missing"),
     "no arrays": (lambda body: body.pop("arrays"), "parts of it are missing"),
@@ -113,7 +113,7 @@ def test_lies_are_refused_and_the_checkpoint_before_is_taken_and_that_is_said(
     path = save_checkpoint(tmp_path, state(2))
     path.write_text(damage(json.loads(path.read_text()), change))
     found = load_checkpoint(tmp_path)
-    assert found.state.rounds == 1
+    assert found.state.iterations == 1
     assert len(found.notes) == 1
     assert path.name in found.notes[0]
     with pytest.raises(gw.FileError, match=reason):
@@ -137,7 +137,7 @@ def test_files_that_are_cut_off_are_refused(tmp_path: Path, suffix: str, share: 
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     found = load_checkpoint(tmp_path)
-    assert found.state.rounds == 1 and len(found.notes) == 1
+    assert found.state.iterations == 1 and len(found.notes) == 1
 
 
 def test_one_changed_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:

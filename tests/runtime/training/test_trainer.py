@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +78,7 @@ def test_a_round_is_a_step_of_the_session_with_the_same_optimiser() -> None:
         assert record.optimisers["opt"].grad_norm == pytest.approx(norm, rel=1e-14)
         for name in ("w", "b"):
             assert np.array_equal(trained.values[name], stepped.values[name])
-    assert trainer.rounds == trained.step_number == 5
+    assert trainer.iterations == trained.step_number == 5
     assert trained.updated == {"w", "b"}
 
 
@@ -84,13 +86,13 @@ def test_records_come_one_by_one_and_as_many_as_the_recipe_says() -> None:
     recipe = replace_steps(one(), 7)
     trainer = gw.Trainer(Session(regression()), recipe)
     records = trainer.run()
-    assert trainer.rounds == 0
+    assert trainer.iterations == 0
     assert next(records).step == 1
-    assert trainer.rounds == 1
+    assert trainer.iterations == 1
     assert [record.step for record in records] == [2, 3, 4, 5, 6, 7]
     assert not list(trainer.run(0))
     for wrong in (-1, 1.5, True, "3"):
-        with pytest.raises(gw.RunError, match="number of rounds"):
+        with pytest.raises(gw.RunError, match="number of iterations"):
             trainer.run(wrong)
 
 
@@ -380,7 +382,7 @@ def test_a_restored_state_goes_on_bit_by_bit() -> None:
     end = trainer.state()
     other = gw.Trainer(Session(with_average()), everything())
     other.restore(state)
-    assert other.rounds == 4
+    assert other.iterations == 4
     assert [record.losses for record in other.run(6)] == expected
     trainer.restore(state)
     assert [record.losses for record in trainer.run(6)] == expected
@@ -469,3 +471,17 @@ def test_losses_on_validation_rows_are_computed_now_and_then() -> None:
     assert [record.losses for record in records] == [record.losses for record in without]
     assert trainer.step().step == 5  # a session that was left in the other phase trains on
     assert session.phase == "validation"
+
+
+def test_old_names_stay(tmp_path: Path) -> None:
+    trainer = gw.Trainer(Session(regression()), one())
+    trainer.step()
+    state = trainer.state()
+    assert trainer.rounds == trainer.iterations == state.rounds == state.iterations == 1
+    assert trainer.turns is trainer.optimisers
+    file = gw.save_checkpoint(tmp_path, state)
+    assert json.loads(file.read_text(encoding="utf-8"))["rounds"] == 1
+    error = gw.DivergedError("loss", ["loss.out"], "opt")
+    error.iteration = 3
+    assert error.round == 3
+    assert gw.TrainingRun.rounds is gw.TrainingRun.iterations

@@ -132,7 +132,7 @@ class TrainingForm(QWidget):
             grid = _grid(column)
             if len(training.optimisers) > 1:
                 self._row(grid, ("order",), self.tr("order"))
-            self._row(grid, ("steps",), self.tr("rounds"))
+            self._row(grid, ("steps",), self.tr("iterations"))
             self._row(grid, ("record",), self.tr("record"))
         foot = QHBoxLayout()
         foot.addWidget(self._button(self.tr("Add Optimiser"), self.add_optimiser))

@@ -59,13 +59,13 @@ def test_a_folder_has_history_checkpoints_and_the_trained_diagram(gradwire, regr
     out = tmp_path / "out"
     done = gradwire("train", regression, "--out", out)
     assert done.code == 0 and done.err == ""
-    assert "Trained for 40 rounds" in done.out and str(out / TRAINED) in done.out
+    assert "Trained for 40 iterations" in done.out and str(out / TRAINED) in done.out
     assert [int(row["step"]) for row in rows(out)] == list(range(1, 41))
     lines = (out / "history.jsonl").read_text().splitlines()
     assert [float(row["L.out"]) for row in rows(out)] == [json.loads(x)["L.out"] for x in lines]
     trained = gw.load(out / TRAINED).pages["main"].blocks["w"].value.array
     assert np.max(np.abs(trained - 1)) < 0.05
-    assert gw.load_checkpoint(out / "checkpoints").state.rounds == 40
+    assert gw.load_checkpoint(out / "checkpoints").state.iterations == 40
 
 
 def test_alarms_are_reported_with_block_and_round(gradwire, tmp_path):
@@ -144,13 +144,13 @@ def test_a_resumed_training_ends_as_an_uninterrupted_one(gradwire, regression, t
     assert gradwire("train", regression, "--out", whole, "--steps", "30").code == 0
     assert gradwire("train", regression, "--out", parts, "--steps", "10").code == 0
     copied = gradwire("train", regression, "--resume", parts, "--out", other, "--steps", "30")
-    assert "goes on after round 10" in copied.out
+    assert "goes on after iteration 10" in copied.out
     assert gradwire("train", regression, "--resume", parts, "--steps", "30").code == 0
     for name in ("history.jsonl", "history.csv", TRAINED):
         expected = (whole / name).read_bytes()
         assert (parts / name).read_bytes() == (other / name).read_bytes() == expected
     again = gradwire("train", regression, "--resume", parts, "--steps", "30")
-    assert again.code == 0 and "30 rounds are made already" in again.out
+    assert again.code == 0 and "30 iterations are made already" in again.out
 
 
 def test_checkpoints_come_as_often_as_asked(gradwire, regression, tmp_path, monkeypatch):
@@ -159,7 +159,9 @@ def test_checkpoints_come_as_often_as_asked(gradwire, regression, tmp_path, monk
     saved: list[int] = []
     save = runs.save_checkpoint
     monkeypatch.setattr(
-        runs, "save_checkpoint", lambda f, state, e: (saved.append(state.rounds), save(f, state, e))
+        runs,
+        "save_checkpoint",
+        lambda f, state, e: (saved.append(state.iterations), save(f, state, e)),
     )
     gradwire("train", regression, "--out", tmp_path / "out", "--steps", "10", "--every", "4")
     assert saved == [4, 8, 10]
@@ -202,7 +204,7 @@ def test_a_damaged_checkpoint_is_said_and_the_one_before_is_taken(gradwire, regr
     done = gradwire("train", regression, "--resume", out, "--steps", "8")
     assert done.code == 0
     assert "checkpoint-000000008.json can't be used" in done.out
-    assert "goes on after round 4" in done.out
+    assert "goes on after iteration 4" in done.out
     assert rows(out) == expected
 
 
@@ -272,8 +274,8 @@ def test_what_asks_a_training_to_end_writes_a_checkpoint(gradwire, regression, t
         training.send_signal(getattr(signal, number))
         _, err = training.communicate(timeout=120)
     assert training.returncode == 130
-    assert "Interrupted after round" in err and "--resume" in err
-    made = gw.load_checkpoint(out / "checkpoints").state.rounds
+    assert "Interrupted after iteration" in err and "--resume" in err
+    made = gw.load_checkpoint(out / "checkpoints").state.iterations
     assert len(rows(out)) == made
     whole = tmp_path / "whole"
     assert gradwire("train", regression, "--out", whole, "--steps", made + 5).code == 0
@@ -286,7 +288,7 @@ def test_two_processes_do_not_train_into_one_folder(gradwire, regression, tmp_pa
     out = tmp_path / "out"
     trainer = gw.Trainer(gw.Session(gw.load(regression)))
     with gw.TrainingRun(trainer, out) as run:
-        next(run.rounds(2))
+        next(run.iterations(2))
         run.checkpoint()
         second = gradwire("train", regression, "--resume", out)
         assert second.code == 2 and "Another process" in second.err
@@ -322,9 +324,9 @@ def test_a_slow_training_has_checkpoints_by_the_clock(
     monkeypatch.setattr(runs, "LONGEST", longest)
     trainer, made = gw.Trainer(gw.Session(gw.load(regression))), []
     with gw.TrainingRun(trainer, tmp_path / "out", together=1) as run:
-        for record in run.rounds(3):
+        for record in run.iterations(3):
             if any((tmp_path / "out").glob("checkpoints/*.json")):
                 found = gw.load_checkpoint(tmp_path / "out" / "checkpoints")
-                made.append(found.state.rounds)
+                made.append(found.state.iterations)
                 assert record.step == made[-1]
     assert made == after

@@ -30,7 +30,7 @@ def results():
     ]  # fmt: skip
     ended = {
         0: trained(0.5, float("inf")), 1: trained(1.5, 2.0), 2: trained(-1.0, 2.0),
-        3: Trained(status="diverged", reason="Round 3: loss.out is not finite."),
+        3: Trained(status="diverged", reason="Iteration 3: loss.out is not finite."),
         4: Trained.failed("@Its process ended."), 5: Trained.failed("@Its process ended."),
     }  # fmt: skip
     return Results(VARIED, planned, ended)
@@ -50,7 +50,7 @@ def test_a_row_for_each_combination_with_mean_and_deviation(results):
 def test_a_reason_is_told_once(results):
     table = results_parts(results)[-1]
     assert table.rows == (
-        ("lr = 0.1, act = =relu, seed = 1", "diverged", "Round 3: loss.out is not finite."),
+        ("lr = 0.1, act = =relu, seed = 1", "diverged", "Iteration 3: loss.out is not finite."),
         ("lr = 1e-07, act = tanh, seed = 0 and 1 more", "failed", "@Its process ended."),
     )
 

@@ -170,7 +170,7 @@ def test_a_divergence_ends_the_call_with_everything_as_it_was(lr: float) -> None
                 records.append(record)
         error = caught.value
         told.append(
-            (len(records), trainer.rounds, trainer.session.step_number, error.round,
+            (len(records), trainer.iterations, trainer.session.step_number, error.iteration,
              error.step_number, error.where, error.names, error.optimiser, error.what)
         )  # fmt: skip
         with pytest.raises(DivergedError):
@@ -178,14 +178,14 @@ def test_a_divergence_ends_the_call_with_everything_as_it_was(lr: float) -> None
     assert told[0] == told[1]
     np.testing.assert_allclose(looped.session.values["x"], plain.session.values["x"], rtol=1e-5)
     looped.session.set("x", [0.1, 0.1])
-    assert looped.step().step == plain.rounds + 1
+    assert looped.step().step == plain.iterations + 1
 
 
 def test_a_run_writes_the_same_history_and_goes_on_with_another_engine(tmp_path: Path) -> None:
     plain, looped = trainers(small())
     for trainer, name in ((plain, "plain"), (looped, "looped")):
         with TrainingRun(trainer, tmp_path / name, every=5) as run:
-            assert len(list(run.rounds(12))) == 12
+            assert len(list(run.iterations(12))) == 12
             run.finish()
     names = [
         sorted(path.name for path in (tmp_path / name / "checkpoints").glob("*.json"))
@@ -199,7 +199,7 @@ def test_a_run_writes_the_same_history_and_goes_on_with_another_engine(tmp_path:
     other = Trainer(Session(small(), fast=False))
     with TrainingRun(other, tmp_path / "looped", resume=tmp_path / "looped") as run:
         wanted = list(plain.run(3))
-        assert_alike(list(run.rounds(15)), wanted)
+        assert_alike(list(run.iterations(15)), wanted)
 
 
 def test_a_state_of_another_recipe_is_refused() -> None:

@@ -125,7 +125,7 @@ def test_the_bits_are_those_of_a_training_without_a_window(watched, name):
     trainer = Trainer(Session(diagram, partial=True))
     records = list(trainer.run(12))
     state = trainer.state()
-    assert lane.state.rounds == lane.step == 12
+    assert lane.state.iterations == lane.step == 12
     assert lane.state.about == state.about
     assert lane.state.arrays.keys() == state.arrays.keys()
     for key, array in state.arrays.items():

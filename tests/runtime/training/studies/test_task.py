@@ -84,7 +84,7 @@ def test_one_that_diverges_says_in_which_round_and_why():
     wild = Variant(training={"optimisers": [{"name": "o", "method": {"kind": "sgd", "lr": 1e30}}]})
     trained = train(Work.on(line()), Task(wild))
     assert trained.status == "diverged" and not trained.measured
-    assert trained.reason.startswith("Round ") and "not finite" in trained.reason
+    assert trained.reason.startswith("Iteration ") and "not finite" in trained.reason
 
 
 def test_whatever_goes_wrong_is_said():

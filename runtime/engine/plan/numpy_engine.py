@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.engine import Stage
     from gradwire.runtime.engine.plan.passes import Pass
     from gradwire.runtime.engine.plan.recording import Recording
+    from gradwire.runtime.engine.plan.tasks import Task
 
 Array = npt.NDArray[Any]
 
@@ -101,15 +102,21 @@ class _LimitedPlan(Plan):
         # want; what machine code leaves to the library is not worth several threads.
         is_native = any(task.divides_products for _, task in self.parts)
         self._count = 1 if is_native else count
-        values = (x for _, task in self.parts for x in (*task.covers, *task.inputs))
-        self._is_small = all(value.size < FEW for value in values)
+        tasks = [task for _, task in self.parts]
+        is_large = any(x.size >= FEW for task in tasks for x in (*task.covers, *task.inputs))
+        self._is_limited = is_large and not all(map(_never_multiplies, tasks))
 
     def run(self) -> None:
-        if self._is_small:
+        if not self._is_limited:
             super().run()
             return
         with _products().limit(limits=self._count, user_api="blas"):
             super().run()
+
+
+def _never_multiplies(task: Task) -> bool:
+    """Whether a task calls no library of products, also where it is left to NumPy."""
+    return all(x.primitive.elementwise or x.primitive.view for x in task.covers)
 
 
 @cache

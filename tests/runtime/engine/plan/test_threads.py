@@ -108,6 +108,15 @@ def test_only_large_products_are_limited(size: int, is_limited: bool, limited: l
     assert limited == [2] * is_limited
 
 
+def test_arithmetic_without_products_is_not_limited(limited: list[int]) -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(200, 200), dtype="float64")
+    plan = NumpyEngine((), 2).plan([trace.xp.permute_dims(trace.xp.tanh(x) + 1, (1, 0))])
+    plan.leaves[x].fill(0)
+    plan.run()
+    assert limited == []
+
+
 def test_the_library_has_one_thread_beside_products_of_machine_code(
     limited: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

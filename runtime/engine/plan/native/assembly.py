@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gradwire.runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
@@ -42,7 +42,7 @@ class Assembly:
         """``a + b`` of int64."""
         return self.put(f"add i64 {a}, {b}")
 
-    def multiply(self, a: str, b: str | int) -> str:
+    def multiply(self, a: str | int, b: str | int) -> str:
         """``a · b`` of int64."""
         return self.put(f"mul i64 {a}, {b}")
 
@@ -104,10 +104,14 @@ class Assembly:
         operands = f"{self.element} {number(-0.0, self._dtype)}", f"{self.vector} {vector}"
         return self._call(self.element, name, *operands, how="reassoc ")
 
-    def extreme(self, how: str, vector: str) -> str:
-        """The "max" or "min" of the elements of a vector; NaN where one is."""
-        name = f"llvm.vector.reduce.f{how}imum.{self._suffix}"
-        return self._call(self.element, name, f"{self.vector} {vector}")
+    def across(self, vector: str, fold: Callable[[str, str], str]) -> str:
+        """One element for all of a vector: those of its halves are folded, and of theirs."""
+        apart = self.lanes // 2
+        while apart:
+            chosen = [i + apart if i < apart else i for i in range(self.lanes)]
+            vector = fold(vector, self._shuffled(vector, vector, chosen))
+            apart //= 2
+        return self.put(f"extractelement {self.vector} {vector}, i64 0")
 
     def everywhere(self, kind: str, number: str) -> str:
         """A vector of equal elements."""

@@ -139,8 +139,7 @@ short = NativePass("elementwise.short", "short", _too_many)
 fused = NativePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
 native_products = NativePass("products.native_products", "native_products", computing("matmul"))
-running_sums = NativePass("running_sums", "running_sums", computing("cumulative_sum"))
-small_folds = NativePass("small.small_folds", "small_folds", _next_to_machine_code)
+compiled = NativePass("compiled", "compiled", _next_to_machine_code)
 small_copies = NativePass("small.small_copies", "small_copies", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
 layers = NativePass("products.layers", "layers", computing("matmul"))
@@ -159,8 +158,8 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums_of_others, rowwise, columnwise, components, softmaxes,
-    groups, native_scalars, scalars, short, fused, tiles, native_products, layers, running_sums,
-    small_products, small_folds, small_copies, solutions, merges, margins_shared,
+    groups, native_scalars, scalars, short, fused, tiles, native_products, layers, small_products,
+    compiled, small_copies, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DIAGRAMS = sorted((Path(__file__).parents[5] / "assets" / "diagrams").glob("*.gradwire.json"))
 
 
-NEXT_TO_JOBS = ("small_folds", "small_copies")
+NEXT_TO_JOBS = ("compiled", "small_copies")
 """What these replace is computed as before, but next to machine code."""
 
 
@@ -93,7 +93,7 @@ def test_what_a_pass_is_not_imported_for_it_leaves_in_programs(engine: WatchedEn
 def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
     rooms = {each.__module__.rpartition(".")[2]: each.__module__ for each in (*DEFAULT, *FAST)}
     of = {name: vars(import_module(module)) for name, module in rooms.items()}
-    names = ("rowwise", "columnwise", "components", "fused", "tiles", "small_folds")
+    names = ("rowwise", "columnwise", "components", "fused", "tiles", "compiled")
     assert min(of[name]["LARGE"] for name in names) >= of["rowwise"]["FEWEST"] >= late.LARGE
     assert of["columnwise"]["SLOW"] >= late.LARGE
     assert of["short"]["FEWEST"] >= late.FEW

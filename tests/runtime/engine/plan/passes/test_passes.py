@@ -33,7 +33,7 @@ from tests.together import together
 
 EXACT = (
     "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
-    "margins", "margins_shared", "running_sums", "small_copies",
+    "margins", "margins_shared", "small_copies",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -43,7 +43,7 @@ CHOICES: dict[str, tuple[passes.Pass, ...]] = {
 }
 CODE = (
     "fused", "rowwise", "columnwise", "components", "softmaxes", "native_convolutions",
-    "native_products", "small_products", "poolings", "short", "small_folds", "solutions",
+    "native_products", "small_products", "poolings", "short", "compiled", "solutions",
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
@@ -55,7 +55,7 @@ EAGER = {
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64, "SLOW": 2},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
     "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6, "OFTEN": 1},
-    "small_folds": {"LARGE": 1},
+    "compiled": {"LARGE": 1},
     "fused": {"LARGE": 64, "SMALLEST": 2, "SHORTEST": 5, "LONG": 12},
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
@@ -64,7 +64,6 @@ EAGER = {
     "joins": {"FEWEST": 2, "LARGE": 1, "ROW": 1},
     "margins": {"LEAST": 100},
     "product_sums": {"FEWEST": 2},
-    "running_sums": {"LARGE": 1, "ROWS": 1, "COLUMNS": 1},
 }
 """Least sizes at which small arrays go through every pass."""
 MODULES = {

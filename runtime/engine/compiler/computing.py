@@ -1,0 +1,71 @@
+"""Machine code for values, in given arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from gradwire.runtime.engine.compiler.emit import text_of
+from gradwire.runtime.engine.compiler.front import FOLDS, store_of
+from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
+from gradwire.runtime.engine.plan.jobs import Job, divided
+from gradwire.runtime.engine.plan.native import Kernel, machine
+
+if TYPE_CHECKING:
+    from gradwire.runtime.calculus import Value
+
+Array = NDArray[Any]
+
+LARGE = 1 << 9
+"""Elements from which machine code is faster even by itself."""
+
+EACH = 2
+"""What ``jobs`` counts as the work on an element that is read and written."""
+
+
+@lru_cache(maxsize=256)
+def _compiled(nest: Nest) -> Kernel:
+    return Kernel(*machine.function(text_of(nest), "nest", is_vector=True))
+
+
+def compiles(value: Value) -> bool:
+    """Whether there may be code for a value."""
+    if value.primitive.name not in FOLDS:
+        return False
+    source = value.inputs[0]
+    return source.dtype == value.dtype and value.dtype in ("float32", "float64") and source.size > 0
+
+
+def computation(value: Value, source: Array, strides: Sequence[int]) -> Computation | None:
+    """What computes a value that ``compiles`` of an array, in arrays with these strides; None if
+    NumPy is faster.
+    """
+    store = store_of(value.primitive.name, value.attributes, source, strides)
+    found = scheduled(store, source.dtype.name)
+    if not found.is_fast and source.size >= LARGE:
+        return None
+    work = source.size * (EACH if store.term.runs else 1)
+    return Computation(found, source, work)
+
+
+class Computation:
+    """Computes the same of an array in any other."""
+
+    def __init__(self, schedule: Schedule, source: Array, work: int) -> None:
+        nest, self._kept = schedule.nest, [source]
+        self._frame = machine.frame(nest.frame, array0=source, array1=0, **schedule.numbers)
+        self._target = nest.frame.index("array1")
+        self._job = divided(_compiled(nest), self._frame, schedule.turns, work, self._kept)
+
+    def into(self, out: Array) -> Job:
+        """The job that computes it in this array, until another is given."""
+        self._frame[self._target] = machine.address(out)
+        self._kept[1:] = [out]
+        return self._job
+
+    def __call__(self, out: Array) -> None:
+        """Compute it in this array."""
+        self.into(out)()

@@ -1,0 +1,237 @@
+"""Writes the loops of a nest as LLVM's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
+from typing import TypeAlias
+
+from gradwire.runtime.engine.compiler.schedule import PART, Nest
+from gradwire.runtime.engine.compiler.terms import Axis
+from gradwire.runtime.engine.plan.native.assembly import Assembly
+
+Place: TypeAlias = "dict[int, str]"
+"""Of each array, the address of an element."""
+
+
+def text_of(nest: Nest) -> str:
+    """A module with the function ``nest``: ``(frame, scratch, start, stop)`` computes the turns of
+    the outermost loop from start to stop.
+    """
+    return _Emitter(nest).text()
+
+
+class _Emitter:
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.w = Assembly("nest", nest.dtype, nest.lanes, nest.frame)
+        self.fold = nest.store.term
+        self._steps = {1: dict(nest.store.steps), 0: dict(self.fold.of.steps)}
+        self._loops = 0
+
+    def text(self) -> str:
+        self._outer(0, {0: "%array0", 1: "%array1"})
+        return self.w.text()
+
+    # loops
+
+    @contextmanager
+    def _loop(
+        self, start: str | int, stop: str | int, carried: Sequence[str] = ()
+    ) -> Iterator[tuple[str, list[str]]]:
+        """A loop over int64 that carries vectors with these first values: its number, and theirs,
+        which ``_carry`` gives their next ones. After the loop they have the last ones.
+        """
+        name = f"loop{self._loops}"
+        self._loops += 1
+        names = {f"%{name}.x{i}": first for i, first in enumerate(carried)}
+        with self.w.loop(name, start, stop, names) as number:
+            yield number, list(names)
+
+    def _carry(self, names: Sequence[str], following: Sequence[str]) -> None:
+        """The last instructions have made these; each is what a name is in the next turn."""
+        for name, x in zip(names, following, strict=True):
+            self.w.name(x, f"{name}.next")
+
+    def _moved(self, place: Place, axis: Axis, count: str | int) -> Place:
+        """The place so many steps further along an axis."""
+        return {
+            array: self._further(address, array, axis, count) for array, address in place.items()
+        }
+
+    def _further(self, address: str, array: int, axis: Axis, count: str | int) -> str:
+        if axis not in self._steps[array] or count == 0:
+            return address
+        step = self._steps[array][axis] or f"%step{array}_{axis.name}"
+        if isinstance(count, int):
+            count, step = str(step), count
+        return self.w.add(address, self.w.multiply(count, step))
+
+    def _outer(self, depth: int, place: Place) -> None:
+        """Loops over single places of the result, of which the first one is cut into parts."""
+        start, whole = ("%start", "%stop") if depth == 0 else (0, None)
+        if depth < len(self.nest.outer):
+            axis = self.nest.outer[depth]
+            with self._loop(start, whole or f"%extent_{axis.name}") as (number, _):
+                self._outer(depth + 1, self._moved(place, axis, number))
+            return
+        if "turns" not in self.nest.frame:
+            self._body([place])
+            return
+        lanes, units = self.nest.lanes, self.nest.units
+        last = self.w.subtract("%extent_v", lanes)
+        with self._loop(start, whole or "%turns") as (turn, _):
+            first = self.w.multiply(turn, lanes * units)
+            firsts = [self.w.least(self.w.add(first, i * lanes), last) for i in range(units)]
+            if self.nest.turned is not None:
+                self._turned_sums(self._moved(place, Axis("v", 0), firsts[0]))
+            else:
+                self._body([self._moved(place, Axis("v", 0), x) for x in firsts])
+
+    def _body(self, places: list[Place]) -> None:
+        """What is computed for some vectors of the result, or for one element."""
+        if self.fold.runs:
+            self._running_sums(places, self.fold.axes[0])
+            return
+        found = self._folded(self.fold.axes, [place[0] for place in places])
+        for place, x in zip(places, found, strict=True):
+            if self.nest.is_along:
+                self.w.store_element(self.w.across(x, self._more), place[1])
+            else:
+                self.w.store(x, place[1])
+
+    # folds
+
+    @property
+    def _nothing(self) -> str:
+        """What changes no element; of sums, −0."""
+        return self.w.constant({"max": -inf, "min": inf}.get(self.fold.how, -0.0))
+
+    def _more(self, fold: str, x: str) -> str:
+        """A fold with another vector."""
+        how = {"max": self.w.largest, "min": self.w.smallest}.get(self.fold.how, self.w.plus)
+        return how(fold, x)
+
+    def _folded(self, axes: Sequence[Axis], sources: list[str]) -> list[str]:
+        """Vectors from these addresses on, folded along these axes, one inside of the other."""
+        if not axes:
+            return [self.w.load(x) for x in sources]
+        axis, rest = axes[0], axes[1:]
+        if axis == self.nest.vector:
+            return [self._along(axis, sources[0])]
+
+        def level(number: str | int) -> list[str]:
+            return self._folded(rest, [self._further(x, 0, axis, number) for x in sources])
+
+        if not axis.extent:
+            return self._levels(f"%extent_{axis.name}", len(sources), level)
+        found = level(0)
+        for i in range(1, axis.extent):
+            found = [self._more(*pair) for pair in zip(found, level(i), strict=True)]
+        return found
+
+    def _levels(self, count: str, vectors: int, level: Callable[[str], list[str]]) -> list[str]:
+        """What is made in so many turns, folded; long sums in parts."""
+        nothing = [self._nothing] * vectors
+        if self.fold.how != "sum" or not self.nest.in_parts:
+            return self._turns(0, count, nothing, level)
+        parts = self.w.put(f"udiv i64 {self.w.add(count, PART - 1)}, {PART}")
+
+        def part(number: str) -> list[str]:
+            first = self.w.multiply(number, PART)
+            stop = self.w.least(self.w.add(first, PART), count)
+            return self._turns(first, stop, nothing, level)
+
+        return self._turns(0, parts, nothing, part)
+
+    def _turns(
+        self, start: str | int, stop: str, folds: list[str], level: Callable[[str], list[str]]
+    ) -> list[str]:
+        with self._loop(start, stop, folds) as (number, names):
+            for name, x in zip(names, level(number), strict=True):
+                self.w.name(self._more(name, x), f"{name}.next")
+        return names
+
+    def _along(self, axis: Axis, source: str) -> str:
+        """One vector of what lies side by side: some at once, and then one by one, to the end."""
+        w, lanes, units = self.w, self.nest.lanes, self.nest.units
+        extent = str(axis.extent or f"%extent_{axis.name}")
+
+        def at(number: str | int) -> str:
+            return self._further(source, 0, axis, w.multiply(number, lanes))
+
+        def rest(number: str | int) -> list[str]:
+            left = w.subtract(extent, w.multiply(number, lanes))
+            (mask,) = w.lanes_before(left, 1)
+            return [w.choose(mask, w.load_where(mask, at(number)), self._nothing)]
+
+        def group(number: str) -> list[str]:
+            first = w.multiply(number, units)
+            return [w.load(at(w.add(first, i))) for i in range(units)]
+
+        if axis.extent:
+            whole = axis.extent // lanes
+            found = [w.load(at(i)) for i in range(whole)]
+            return self._pairs(found + (rest(whole) if axis.extent % lanes else []))
+        groups = w.put(f"udiv i64 {extent}, {lanes * units}")
+        found = [self._pairs(self._levels(groups, units, group))]
+        vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
+        return self._turns(w.multiply(groups, units), vectors, found, rest)[0]
+
+    def _pairs(self, vectors: list[str]) -> str:
+        """Some vectors folded in pairs, and pairs of pairs."""
+        while len(vectors) > 1:
+            pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
+            vectors = [self._more(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+        return vectors[0]
+
+    # running sums
+
+    def _running_sums(self, places: list[Place], axis: Axis) -> None:
+        with self._loop(0, f"%extent_{axis.name}", [self._nothing] * len(places)) as (
+            number,
+            sums,
+        ):
+            for place, sum_ in zip(places, sums, strict=True):
+                here = self._moved(place, axis, number)
+                x = self.w.name(self.w.plus(sum_, self.w.load(here[0])), f"{sum_}.next")
+                self.w.store(x, here[1])
+
+    def _turned_sums(self, place: Place) -> None:
+        """Running sums of as many rows as a vector has elements, in squares."""
+        w, lanes, axis = self.w, self.nest.lanes, self.fold.axes[0]
+        rows = [self._moved(place, Axis("v", 0), i) for i in range(lanes)]
+        extent = f"%extent_{axis.name}"
+        whole = w.put(f"udiv i64 {extent}, {lanes}")
+        vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
+        with self._loop(0, whole, [self._nothing]) as (number, sums):
+            self._square(rows, w.multiply(number, lanes), sums[0])
+        with self._loop(whole, vectors, sums) as (number, sums):
+            first = w.multiply(number, lanes)
+            self._square(rows, first, sums[0], w.subtract(extent, first))
+
+    def _square(self, rows: list[Place], first: str, total: str, left: str | None = None) -> None:
+        """As many elements of each row as a vector has; with ``left``, so many of them."""
+        w, axis = self.w, self.fold.axes[0]
+        backwards = self._steps[0][axis] < 0
+        away = w.multiply(first, w.bytes)
+        back = w.subtract(-(w.lanes - 1) * w.bytes, away) if backwards else away
+        mask, places = None, [w.add(row[0], back) for row in rows]
+        if left is None:
+            found = [w.load(x) for x in places]
+        else:
+            (mask,) = w.lanes_before(left, 1)
+            read = w.lanes_from(w.subtract(w.lanes, left)) if backwards else mask
+            found = [w.load_where(read, x) for x in places]
+        sums: list[str] = []
+        columns = w.transposed(found)
+        for column in reversed(columns) if backwards else columns:
+            sums.append(w.plus(sums[-1] if sums else total, column))
+        self._carry([total], [sums[-1]])
+        sums[-1] = f"{total}.next"
+        for vector, row in zip(w.transposed(sums), rows, strict=True):
+            if mask is None:
+                w.store(vector, w.add(row[1], away))
+            else:
+                w.store_where(mask, vector, w.add(row[1], away))

@@ -1,0 +1,253 @@
+"""Chooses in which loops and vectors a store is computed: few rules and one cost model.
+
+Vectors lie along an axis in which neighbours lie side by side: one of the result (several vectors
+at once hide how long an operation takes), or one that is folded (their elements are folded last).
+Running sums of rows go through squares that are turned in registers. The last vector along an axis
+of the result overlaps the one before it. Short folds are written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import log2, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from gradwire.runtime.engine.compiler.terms import RUNNING, Axis, Steps, Store, merged
+from gradwire.runtime.engine.plan.native import machine
+
+# The cost model, in cycles; fitted to Zen 3.
+
+
+class _Cost(NamedTuple):
+    each: float
+    """For reading a vector and adding it to a fold,"""
+
+    latency: float
+    """until that fold can take the next,"""
+
+    across: float
+    """for folding the elements of a vector,"""
+
+    single: float
+    """and for an element in no vector: the larger of two is a branch."""
+
+
+COSTS = {
+    "sum": _Cost(0.5, 4.0, 10.0, 1.5),
+    "max": _Cost(1.5, 7.0, 18.0, 12.0),
+    "min": _Cost(1.5, 7.0, 18.0, 12.0),
+    RUNNING: _Cost(1.5, 4.0, 0.0, 4.0),
+}
+
+WRITE = 1.0
+"""For writing a vector, or for a mask."""
+
+TURN = 6.0
+"""For a turn of a loop around others."""
+
+UNITS = range(1, 9)
+"""Vectors at once: at most half of 16 registers."""
+
+WRITTEN_OUT = 8
+"""Steps of a fold that are written out at most,"""
+
+WORTH = 1 << 9
+"""from so many elements on: of fewer, code that fits any length is compiled less often."""
+
+PART = 256
+"""Steps of a sum that are added one after another; then the sums of so many are: errors of long
+sums are no larger than NumPy's.
+"""
+
+SQUARE = 4
+"""Rows of which squares are turned at least."""
+
+
+class Nest(NamedTuple):
+    """The loops for a store, for arrays of any lengths.
+
+    Axes are named by their place in the loops; they have an extent where they are written out, and
+    else 0. Steps are bytes for neighbours along axes of vectors, and else 0: those are numbers of
+    the frame. ``outer`` axes are loops over single places; then come ``units`` vectors along the
+    ``vector``'s axis, and what is folded or added up. Squares are along ``turned`` as well.
+    """
+
+    store: Store
+    dtype: str
+    lanes: int
+    units: int
+    outer: tuple[Axis, ...]
+    vector: Axis | None
+    turned: Axis | None
+    in_parts: bool
+    """Whether sums are long."""
+    frame: tuple[str, ...]
+    """The int64 numbers that the code reads: ``array0``, ``extent_o0``, ``step0_o0``, …"""
+
+    @property
+    def is_along(self) -> bool:
+        """Whether vectors are along the axis of a fold."""
+        return self.vector in self.store.term.axes
+
+
+class Schedule(NamedTuple):
+    """A way to compute a store: the loops, the numbers of its frame but for addresses, how many
+    turns the outermost loop has, and the estimated cycles.
+    """
+
+    nest: Nest
+    numbers: dict[str, int]
+    turns: int
+    cost: float
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether NumPy is slower: not for long folds of elements that lie apart."""
+        fold = self.nest.store.term
+        has_vectors = self.nest.vector is not None
+        return has_vectors or fold.runs or all(axis.extent for axis in fold.axes)
+
+
+class _Choice(NamedTuple):
+    cost: float
+    lanes: int
+    units: int = 1
+    vector: Axis | None = None
+    turned: Axis | None = None
+
+
+def scheduled(store: Store, dtype: str) -> Schedule:
+    """The cheapest way."""
+    return _scheduled(store, dtype, machine.lanes())
+
+
+@lru_cache(maxsize=1024)
+def _scheduled(store: Store, dtype: str, lanes: int) -> Schedule:
+    costs = _Costs(store, dtype)
+    return costs.laid_out(min(costs.choices(), key=lambda choice: choice.cost))
+
+
+def schedules(store: Store, dtype: str) -> Iterator[Schedule]:
+    """All ways; they differ in time, and in the order in which vectors along folds are added."""
+    costs = _Costs(store, dtype)
+    return map(costs.laid_out, costs.choices())
+
+
+class _Costs:
+    """What a store costs in different loops."""
+
+    def __init__(self, store: Store, dtype: str) -> None:
+        store = merged(store)
+        self.store, self.fold, self.dtype = store, store.term, dtype
+        self.cost = COSTS[store.term.how]
+        self.size, self.lanes = np.dtype(dtype).itemsize, machine.vector(dtype, 1 << 20)
+        self.written, self.read = dict(store.steps), dict(store.term.of.steps)
+        self.outer = [axis for axis in self.written if axis not in store.term.axes]
+        self.inner = sorted(store.term.axes, key=lambda axis: -abs(self.read.get(axis, 0)))
+        self.rows, self.levels = (prod(a.extent for a in x) for x in (self.outer, self.inner))
+
+    def choices(self) -> Iterator[_Choice]:
+        """All ways, with what each costs."""
+        is_out = self._is_written_out(self.inner, None)
+        single = self.cost.single if is_out else max(self.cost.single, self.cost.latency)
+        yield _Choice(self.rows * (self.levels * single + TURN), 1)
+        for axis in self.outer:
+            if self.written[axis] == self.read.get(axis) == self.size:
+                yield from self._vectors_of_results(axis)
+            if self.fold.runs and axis in self.read and axis.extent >= SQUARE:
+                yield from self._squares(axis, self.inner[0])
+        for axis in self.inner:
+            if self.read.get(axis) == self.size and not self.fold.runs:
+                yield from self._vectors_of_folds(axis)
+
+    def _vectors_of_results(self, axis: Axis) -> Iterator[_Choice]:
+        wide = machine.vector(self.dtype, axis.extent)
+        vectors = -(-axis.extent // wide)
+        for units in UNITS:
+            if units > vectors:
+                return
+            turns = self.rows // axis.extent * -(-vectors // units)
+            step = units * self.cost.each
+            if not self._is_written_out(self.inner, None):
+                step = max(self.cost.latency, step)
+            yield _Choice(turns * (self.levels * step + TURN + units * WRITE), wide, units, axis)
+
+    def _squares(self, axis: Axis, along: Axis) -> Iterator[_Choice]:
+        if abs(self.read.get(along, 0)) == self.written.get(along) == self.size:
+            wide = machine.vector(self.dtype, axis.extent)
+            rows, columns = (-(-n // wide) for n in (axis.extent, self.levels))
+            each = wide * (self.cost.latency + log2(wide) * WRITE)
+            yield _Choice(self.rows // axis.extent * rows * columns * each, wide, 1, axis, along)
+
+    def _vectors_of_folds(self, axis: Axis) -> Iterator[_Choice]:
+        lanes, times, cost = self.lanes, self.levels // axis.extent, self.cost
+        while lanes >= 2 * axis.extent:
+            lanes //= 2
+        is_out = self._is_written_out([axis], axis)
+        for units in UNITS:
+            whole, left = divmod(axis.extent, lanes * units)
+            if units > 1 and (not whole or is_out):
+                return
+            step = whole * max(cost.latency, units * cost.each)
+            step += -(-left // lanes) * (cost.latency + WRITE) + TURN
+            if is_out:
+                step = -(-axis.extent // lanes) * (cost.each + WRITE)
+            row = times * step + units * cost.each + cost.across + TURN
+            yield _Choice(self.rows * row, lanes, units, axis)
+
+    def _is_written_out(self, axes: list[Axis], vector: Axis | None) -> bool:
+        """Whether loops over folded axes are written out."""
+        if self.fold.runs or self.rows * self.levels < WORTH:
+            return False
+        steps = [-(-a.extent // self.lanes) if a == vector else a.extent for a in axes]
+        return prod(steps) <= WRITTEN_OUT
+
+    def laid_out(self, choice: _Choice) -> Schedule:
+        """The loops of a choice."""
+        vector, turned = choice.vector, choice.turned
+
+        def far(axis: Axis) -> int:
+            return max(abs(self.read.get(axis, 0)), abs(self.written[axis]))
+
+        outer = sorted((a for a in self.outer if a != vector), key=far, reverse=True)
+        inner = sorted(self.inner, key=lambda axis: axis == vector)
+        names = {axis: Axis(f"o{i}", 0) for i, axis in enumerate(outer)}
+        if vector is not None:
+            names[vector] = Axis("v", 0)
+        for i, axis in enumerate(inner):
+            is_out = self._is_written_out(inner[i:], vector)
+            name = "v" if axis == vector else f"i{i}"
+            names[axis] = Axis(name, axis.extent if is_out else 0)
+        numbers = {f"extent_{name.name}": axis.extent for axis, name in names.items()}
+
+        def steps(array: int, some: Steps) -> Steps:
+            found = []
+            for axis, step in some:
+                is_beside = axis == (turned or vector) and abs(step) == self.size
+                if not is_beside:
+                    numbers[f"step{array}_{names[axis].name}"] = step
+                found.append((names[axis], step if is_beside else 0))
+            return tuple(sorted(found))
+
+        of = self.fold.of._replace(steps=steps(0, self.fold.of.steps))
+        fold = self.fold._replace(of=of, axes=tuple(names[axis] for axis in inner))
+        store = self.store._replace(steps=steps(1, self.store.steps), term=fold)
+        if vector is not None and vector in self.outer:
+            numbers["turns"] = -(-vector.extent // (choice.lanes * choice.units))
+        longest = max((axis.extent for axis in inner), default=1)
+        nest = Nest(
+            store=store,
+            dtype=self.dtype,
+            lanes=choice.lanes,
+            units=choice.units,
+            outer=tuple(names[axis] for axis in outer),
+            vector=None if vector is None else names[vector],
+            turned=None if turned is None else names[turned],
+            in_parts=longest > PART,
+            frame=("array0", "array1", *numbers),
+        )
+        turns = outer[0].extent if outer else numbers.get("turns", 1)
+        return Schedule(nest, numbers, turns, choice.cost)

@@ -1,0 +1,102 @@
+"""Which loops are chosen, and what they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwire.runtime.engine.compiler.computing import Computation
+from gradwire.runtime.engine.compiler.front import store_of
+from gradwire.runtime.engine.compiler.schedule import PART, WORTH, Schedule, scheduled
+from gradwire.runtime.engine.compiler.terms import Store, merged
+from gradwire.runtime.engine.plan import threads
+from gradwire.runtime.engine.plan.native import machine
+from tests.runtime.engine.compiler.stores import ways
+
+
+@pytest.fixture(autouse=True)
+def lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is chosen is the same on any machine."""
+    monkeypatch.setattr(machine, "lanes", lambda: 8)
+
+
+def store(name: str, *shape: int, order: tuple[int, ...] = (), **attributes: Any) -> Store:
+    x = np.zeros(shape, np.float32)
+    x = x.transpose(order) if order else x
+    lengths = [1 if i in attributes.get("axes", ()) else n for i, n in enumerate(x.shape)]
+    return store_of(name, attributes, x, np.empty(lengths, x.dtype).strides)
+
+
+def best(name: str, *shape: int, **attributes: Any) -> Schedule:
+    return scheduled(store(name, *shape, **attributes), "float32")
+
+
+def test_axes_in_one_stretch_are_one() -> None:
+    found = merged(store("max", 4, 5, 6, 7, axes=(2, 3)))
+    assert [axis.extent for axis, _ in found.steps] == [20]
+    assert [axis.extent for axis in found.term.axes] == [42]
+    found = merged(store("max", 4, 5, 6, order=(1, 0, 2), axes=(2,)))
+    assert sorted(axis.extent for axis, _ in found.steps) == [4, 5]
+    found = merged(store("cumulative_sum", 4, 5, 6, axis=1))
+    assert [axis.extent for axis, _ in found.steps] == [4, 5, 6]
+
+
+def test_vectors_lie_along_neighbours() -> None:
+    columns, rows = best("sum", 100, 1000, axes=(0,)), best("sum", 100, 1000, axes=(1,))
+    assert not columns.nest.is_along
+    assert rows.nest.is_along
+    turned = best("cumulative_sum", 100, 1000, axis=1).nest
+    assert turned.turned is not None
+    assert best("cumulative_sum", 100, 1000, axis=0).nest.turned is None
+
+
+def test_several_vectors_at_once_waste_little() -> None:
+    """33 elements are five vectors, and a turn has five of them."""
+    assert best("sum", 1000, 33, axes=(0,)).nest.units == 5
+
+
+def test_only_short_folds_of_many_elements_are_written_out() -> None:
+    def lengths(*shape: int) -> list[int]:
+        return [axis.extent for axis in best("sum", *shape, axes=(1,)).nest.store.term.axes]
+
+    assert lengths(WORTH, 10) == [10]
+    assert lengths(5, 10) == [0]
+    assert lengths(WORTH, 1000) == [0]
+
+
+def test_sums_of_many_steps_go_in_parts() -> None:
+    assert best("sum", PART + 1, 8, axes=(0,)).nest.in_parts
+    assert not best("sum", PART, 8, axes=(0,)).nest.in_parts
+
+
+def test_one_code_serves_all_lengths() -> None:
+    assert best("sum", 1000, 64, axes=(0,)).nest == best("sum", 2000, 128, axes=(0,)).nest
+
+
+def test_long_folds_of_what_lies_apart_are_left_to_numpy() -> None:
+    x = np.zeros((100, 300), np.float32)[:, ::2]
+    apart = store_of("sum", {"axes": (1,)}, x, (4, 4))
+    assert not scheduled(apart, "float32").is_fast
+    assert best("sum", 100, 300, axes=(1,)).is_fast
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [("sum", {"axes": (0,)}), ("sum", {"axes": (2,)}), ("cumulative_sum", {"axis": 2})],
+)
+def test_bits_are_the_same_for_any_number_of_threads(name: str, attributes: Any) -> None:
+    pytest.importorskip("llvmlite")
+    x = np.random.default_rng(0).standard_normal((60, 70, 83)).astype(np.float32)
+    shape = [1 if i in attributes.get("axes", ()) else n for i, n in enumerate(x.shape)]
+    for schedule in ways(name, x, **attributes):
+        found = []
+        for count in (1, 2, 3):
+            threads.limit(count)
+            out = np.full(shape, np.nan, x.dtype)
+            Computation(schedule, x, x.size)(out)
+            found.append(out)
+        threads.limit(None)
+        assert not np.isnan(found[0]).any()
+        assert all((out == found[0]).all() for out in found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.emit import text_of
-from gradwire.runtime.engine.compiler.front import FOLDS, store_of
+from gradwire.runtime.engine.compiler.front import FOLDS, copy_of, store_of
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
 from gradwire.runtime.engine.plan.jobs import Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
@@ -21,6 +21,9 @@ Array = NDArray[Any]
 
 LARGE = 1 << 9
 """Elements from which machine code is faster even by itself."""
+
+APART = 1 << 8
+"""Elements up to which it is where they are copied one by one."""
 
 EACH = 2
 """What ``jobs`` counts as the work on an element that is read and written."""
@@ -49,6 +52,16 @@ def computation(value: Value, source: Array, strides: Sequence[int]) -> Computat
         return None
     work = source.size * (EACH if store.term.runs else 1)
     return Computation(found, source, work)
+
+
+def copy(source: Array, strides: Sequence[int]) -> Computation | None:
+    """What copies an array, of elements of four or eight bytes, to arrays with these strides; None
+    if NumPy is faster.
+    """
+    found = scheduled(copy_of(source, strides), f"float{8 * source.itemsize}")
+    return (
+        Computation(found, source, source.size) if found.is_fast or source.size <= APART else None
+    )
 
 
 class Computation:

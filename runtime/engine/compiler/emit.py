@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.runtime.engine.compiler.schedule import PART, Nest
-from gradwire.runtime.engine.compiler.terms import Axis
 from gradwire.runtime.engine.plan.native.assembly import Assembly
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.compiler.terms import Axis
 
 Place: TypeAlias = "dict[int, str]"
 """Of each array, the address of an element."""
@@ -69,25 +71,37 @@ class _Emitter:
         return self.w.add(address, self.w.multiply(count, step))
 
     def _outer(self, depth: int, place: Place) -> None:
-        """Loops over single places of the result, of which the first one is cut into parts."""
-        start, whole = ("%start", "%stop") if depth == 0 else (0, None)
-        if depth < len(self.nest.outer):
-            axis = self.nest.outer[depth]
-            with self._loop(start, whole or f"%extent_{axis.name}") as (number, _):
-                self._outer(depth + 1, self._moved(place, axis, number))
-            return
-        if "turns" not in self.nest.frame:
+        """Loops over single places of the result and over vectors, of which the first is cut."""
+        counts = [f"%extent_{axis.name}" for axis in self.nest.outer]
+        counts += ["%turns"] if "turns" in self.nest.frame else []
+        if depth == len(counts):
             self._body([place])
             return
-        lanes, units = self.nest.lanes, self.nest.units
-        last = self.w.subtract("%extent_v", lanes)
-        with self._loop(start, whole or "%turns") as (turn, _):
-            first = self.w.multiply(turn, lanes * units)
-            firsts = [self.w.least(self.w.add(first, i * lanes), last) for i in range(units)]
-            if self.nest.turned is not None:
-                self._turned_sums(self._moved(place, Axis("v", 0), firsts[0]))
+        bounds = ("%start", "%stop") if depth == 0 else (0, counts[depth])
+        with self._loop(*bounds) as (number, _):
+            if self.nest.joined and depth == 0:
+                first = self.w.put(f"udiv i64 {number}, {counts[1]}")
+                number = self.w.subtract(number, self.w.multiply(first, counts[1]))
+                place, depth = self._moved(place, self.nest.outer[0], first), 1
+            if depth < len(self.nest.outer):
+                self._outer(depth + 1, self._moved(place, self.nest.outer[depth], number))
             else:
-                self._body([self._moved(place, Axis("v", 0), x) for x in firsts])
+                self._vectors(place, number)
+
+    def _vectors(self, place: Place, turn: str) -> None:
+        """A turn of vectors along their axis."""
+        axis, lanes, units = self.nest.vector, self.nest.lanes, self.nest.units
+        assert axis is not None, "there are turns"
+        last = self.w.subtract(f"%extent_{axis.name}", lanes)
+        first = self.w.multiply(turn, lanes * units)
+        firsts = [self.w.least(self.w.add(first, i * lanes), last) for i in range(units)]
+        places = [self._moved(place, axis, x) for x in firsts]
+        if self.nest.turned is None:
+            self._body(places)
+        elif self.fold.runs:
+            self._turned_sums(places[0], axis)
+        else:
+            self._turned_copy(places[0], axis, self.nest.turned)
 
     def _body(self, places: list[Place]) -> None:
         """What is computed for some vectors of the result, or for one element."""
@@ -198,10 +212,10 @@ class _Emitter:
                 x = self.w.name(self.w.plus(sum_, self.w.load(here[0])), f"{sum_}.next")
                 self.w.store(x, here[1])
 
-    def _turned_sums(self, place: Place) -> None:
+    def _turned_sums(self, place: Place, vector: Axis) -> None:
         """Running sums of as many rows as a vector has elements, in squares."""
         w, lanes, axis = self.w, self.nest.lanes, self.fold.axes[0]
-        rows = [self._moved(place, Axis("v", 0), i) for i in range(lanes)]
+        rows = [self._moved(place, vector, i) for i in range(lanes)]
         extent = f"%extent_{axis.name}"
         whole = w.put(f"udiv i64 {extent}, {lanes}")
         vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
@@ -235,3 +249,17 @@ class _Emitter:
                 w.store(vector, w.add(row[1], away))
             else:
                 w.store_where(mask, vector, w.add(row[1], away))
+
+    # copies
+
+    def _turned_copy(self, place: Place, read: Axis, written: Axis) -> None:
+        """Squares of vectors that are read along one axis and written along another."""
+        w, lanes = self.w, self.nest.lanes
+        extent = f"%extent_{written.name}"
+        last = w.subtract(extent, lanes)
+        squares = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
+        with self._loop(0, squares) as (number, _):
+            here = self._moved(place, written, w.least(w.multiply(number, lanes), last))
+            rows = [w.load(self._further(here[0], 0, written, i)) for i in range(lanes)]
+            for i, x in enumerate(w.transposed(rows)):
+                w.store(x, self._further(here[1], 1, read, i))

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.compiler.terms import RUNNING, Axis, Fold, Read, Steps, Store
+from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
 
 Array = NDArray[Any]
 
@@ -26,10 +26,16 @@ def store_of(
     places = (attributes["axis"],) if runs else attributes["axes"]
     folded = tuple(axes[i] for i in places if axes[i].extent > 1)
     read, written = Read(0, _steps(axes, source.strides)), _steps(axes, strides)
-    if not folded:  # it is a copy, as a fold of nothing is
-        return Store(1, written, Fold("sum", read, ()))
+    if not folded:
+        return Store(1, written, Fold(COPY, read, ()))
     kept = tuple(step for step in written if runs or step[0] not in folded)
     return Store(1, kept, Fold(FOLDS[name], read, folded))
+
+
+def copy_of(source: Array, strides: Sequence[int]) -> Store:
+    """A copy of array 0 to array 1, which has these strides."""
+    axes = [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
+    return Store(1, _steps(axes, strides), Fold(COPY, Read(0, _steps(axes, source.strides)), ()))
 
 
 def _steps(axes: Sequence[Axis], strides: Sequence[int]) -> Steps:

@@ -2,8 +2,9 @@
 
 Vectors lie along an axis in which neighbours lie side by side: one of the result (several vectors
 at once hide how long an operation takes), or one that is folded (their elements are folded last).
-Running sums of rows go through squares that are turned in registers. The last vector along an axis
-of the result overlaps the one before it. Short folds are written out.
+Copies between different such axes, and running sums of rows, go through squares that are turned in
+registers. The last vector along an axis of the result overlaps the one before it. Short folds are
+written out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradwire.runtime.engine.compiler.terms import RUNNING, Axis, Steps, Store, merged
+from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Steps, Store, merged
 from gradwire.runtime.engine.plan.native import machine
 
 # The cost model, in cycles; fitted to Zen 3.
@@ -40,6 +41,7 @@ COSTS = {
     "max": _Cost(1.5, 7.0, 18.0, 12.0),
     "min": _Cost(1.5, 7.0, 18.0, 12.0),
     RUNNING: _Cost(1.5, 4.0, 0.0, 4.0),
+    COPY: _Cost(0.5, 0.0, 0.0, 1.5),
 }
 
 WRITE = 1.0
@@ -48,14 +50,14 @@ WRITE = 1.0
 TURN = 6.0
 """For a turn of a loop around others."""
 
-UNITS = range(1, 9)
-"""Vectors at once: at most half of 16 registers."""
+UNITS = 8
+"""Vectors at once at most: half of 16 registers."""
 
 WRITTEN_OUT = 8
 """Steps of a fold that are written out at most,"""
 
 WORTH = 1 << 9
-"""from so many elements on: of fewer, code that fits any length is compiled less often."""
+"""from so many elements on, as several vectors are: what fits any length is compiled less often."""
 
 PART = 256
 """Steps of a sum that are added one after another; then the sums of so many are: errors of long
@@ -63,7 +65,15 @@ sums are no larger than NumPy's.
 """
 
 SQUARE = 4
-"""Rows of which squares are turned at least."""
+"""Elements of a side of squares at least."""
+
+SHORT = 64
+"""Turns of the outermost loop below which it is one with the next, for threads to share: where a
+turn of both has as many elements, as it divides, and
+"""
+
+SHARED = 1 << 14
+"""all have so many."""
 
 
 class Nest(NamedTuple):
@@ -72,7 +82,8 @@ class Nest(NamedTuple):
     Axes are named by their place in the loops; they have an extent where they are written out, and
     else 0. Steps are bytes for neighbours along axes of vectors, and else 0: those are numbers of
     the frame. ``outer`` axes are loops over single places; then come ``units`` vectors along the
-    ``vector``'s axis, and what is folded or added up. Squares are along ``turned`` as well.
+    ``vector``'s axis, and what is folded or added up. Squares are along ``turned`` as well. The
+    first two loops may be ``joined`` to one.
     """
 
     store: Store
@@ -84,6 +95,7 @@ class Nest(NamedTuple):
     turned: Axis | None
     in_parts: bool
     """Whether sums are long."""
+    joined: bool
     frame: tuple[str, ...]
     """The int64 numbers that the code reads: ``array0``, ``extent_o0``, ``step0_o0``, …"""
 
@@ -105,10 +117,11 @@ class Schedule(NamedTuple):
 
     @property
     def is_fast(self) -> bool:
-        """Whether NumPy is slower: not for long folds of elements that lie apart."""
+        """Whether NumPy is slower: not for copies and long folds of elements that lie apart."""
         fold = self.nest.store.term
         has_vectors = self.nest.vector is not None
-        return has_vectors or fold.runs or all(axis.extent for axis in fold.axes)
+        is_out = bool(fold.axes) and all(axis.extent for axis in fold.axes)
+        return has_vectors or fold.runs or is_out
 
 
 class _Choice(NamedTuple):
@@ -148,6 +161,8 @@ class _Costs:
         self.outer = [axis for axis in self.written if axis not in store.term.axes]
         self.inner = sorted(store.term.axes, key=lambda axis: -abs(self.read.get(axis, 0)))
         self.rows, self.levels = (prod(a.extent for a in x) for x in (self.outer, self.inner))
+        self.is_small = self.rows * self.levels < WORTH
+        self.units = range(1, 2 if self.is_small else UNITS + 1)
 
     def choices(self) -> Iterator[_Choice]:
         """All ways, with what each costs."""
@@ -157,8 +172,12 @@ class _Costs:
         for axis in self.outer:
             if self.written[axis] == self.read.get(axis) == self.size:
                 yield from self._vectors_of_results(axis)
-            if self.fold.runs and axis in self.read and axis.extent >= SQUARE:
+            if self.fold.runs and axis in self.read:
                 yield from self._squares(axis, self.inner[0])
+            if self.fold.how == COPY and self.read.get(axis) == self.size:
+                for other in self.outer:
+                    if other in self.read and self.written[axis] != self.size:
+                        yield from self._squares(axis, other)
         for axis in self.inner:
             if self.read.get(axis) == self.size and not self.fold.runs:
                 yield from self._vectors_of_folds(axis)
@@ -166,7 +185,7 @@ class _Costs:
     def _vectors_of_results(self, axis: Axis) -> Iterator[_Choice]:
         wide = machine.vector(self.dtype, axis.extent)
         vectors = -(-axis.extent // wide)
-        for units in UNITS:
+        for units in self.units:
             if units > vectors:
                 return
             turns = self.rows // axis.extent * -(-vectors // units)
@@ -176,18 +195,23 @@ class _Costs:
             yield _Choice(turns * (self.levels * step + TURN + units * WRITE), wide, units, axis)
 
     def _squares(self, axis: Axis, along: Axis) -> Iterator[_Choice]:
-        if abs(self.read.get(along, 0)) == self.written.get(along) == self.size:
-            wide = machine.vector(self.dtype, axis.extent)
-            rows, columns = (-(-n // wide) for n in (axis.extent, self.levels))
-            each = wide * (self.cost.latency + log2(wide) * WRITE)
-            yield _Choice(self.rows // axis.extent * rows * columns * each, wide, 1, axis, along)
+        """Results lie side by side ``along`` an axis; of running sums, so does what is read."""
+        sides = [self.written.get(along), abs(self.read.get(along, 0))]
+        lengths = [axis.extent] if self.fold.runs else [axis.extent, along.extent]
+        wide = machine.vector(self.dtype, min(lengths))
+        if any(side != self.size for side in sides[: 1 + self.fold.runs]) or wide < SQUARE:
+            return
+        squares = prod(-(-n // wide) for n in (axis.extent, along.extent))
+        others = self.rows * self.levels // (axis.extent * along.extent)
+        each = wide * (self.cost.latency + (1 + log2(wide)) * WRITE)
+        yield _Choice(others * squares * each, wide, 1, axis, along)
 
     def _vectors_of_folds(self, axis: Axis) -> Iterator[_Choice]:
         lanes, times, cost = self.lanes, self.levels // axis.extent, self.cost
         while lanes >= 2 * axis.extent:
             lanes //= 2
         is_out = self._is_written_out([axis], axis)
-        for units in UNITS:
+        for units in self.units:
             whole, left = divmod(axis.extent, lanes * units)
             if units > 1 and (not whole or is_out):
                 return
@@ -200,7 +224,7 @@ class _Costs:
 
     def _is_written_out(self, axes: list[Axis], vector: Axis | None) -> bool:
         """Whether loops over folded axes are written out."""
-        if self.fold.runs or self.rows * self.levels < WORTH:
+        if self.fold.runs or self.is_small:
             return False
         steps = [-(-a.extent // self.lanes) if a == vector else a.extent for a in axes]
         return prod(steps) <= WRITTEN_OUT
@@ -212,21 +236,24 @@ class _Costs:
         def far(axis: Axis) -> int:
             return max(abs(self.read.get(axis, 0)), abs(self.written[axis]))
 
-        outer = sorted((a for a in self.outer if a != vector), key=far, reverse=True)
+        singles = (axis for axis in self.outer if axis not in (vector, turned))
+        outer = sorted(singles, key=far, reverse=True)
         inner = sorted(self.inner, key=lambda axis: axis == vector)
         names = {axis: Axis(f"o{i}", 0) for i, axis in enumerate(outer)}
         if vector is not None:
             names[vector] = Axis("v", 0)
+        if turned is not None:
+            names[turned] = Axis("t", 0)
         for i, axis in enumerate(inner):
             is_out = self._is_written_out(inner[i:], vector)
-            name = "v" if axis == vector else f"i{i}"
+            name = names.get(axis, Axis(f"i{i}", 0)).name
             names[axis] = Axis(name, axis.extent if is_out else 0)
         numbers = {f"extent_{name.name}": axis.extent for axis, name in names.items()}
 
         def steps(array: int, some: Steps) -> Steps:
             found = []
             for axis, step in some:
-                is_beside = axis == (turned or vector) and abs(step) == self.size
+                is_beside = axis in (vector, turned) and abs(step) == self.size
                 if not is_beside:
                     numbers[f"step{array}_{names[axis].name}"] = step
                 found.append((names[axis], step if is_beside else 0))
@@ -237,6 +264,10 @@ class _Costs:
         store = self.store._replace(steps=steps(1, self.store.steps), term=fold)
         if vector is not None and vector in self.outer:
             numbers["turns"] = -(-vector.extent // (choice.lanes * choice.units))
+        loops = [axis.extent for axis in outer] + [numbers[x] for x in ("turns",) if x in numbers]
+        elements = self.rows * self.levels
+        joined = len(loops) > 1 and loops[0] < SHORT and elements >= SHARED
+        joined = joined and elements >= SHORT * loops[0] * loops[1]
         longest = max((axis.extent for axis in inner), default=1)
         nest = Nest(
             store=store,
@@ -247,7 +278,7 @@ class _Costs:
             vector=None if vector is None else names[vector],
             turned=None if turned is None else names[turned],
             in_parts=longest > PART,
+            joined=joined,
             frame=("array0", "array1", *numbers),
         )
-        turns = outer[0].extent if outer else numbers.get("turns", 1)
-        return Schedule(nest, numbers, turns, choice.cost)
+        return Schedule(nest, numbers, prod(loops[: 1 + joined]), choice.cost)

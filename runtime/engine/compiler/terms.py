@@ -19,7 +19,7 @@ class Axis(NamedTuple):
 Steps: TypeAlias = "tuple[tuple[Axis, int], ...]"
 """Of each axis along which an array lies, the bytes from place to place; none of them is 0."""
 
-RUNNING = "running sum"
+RUNNING, COPY = "running sum", "copy"
 
 
 class Read(NamedTuple):
@@ -31,7 +31,8 @@ class Read(NamedTuple):
 
 class Fold(NamedTuple):
     """The "sum" of the elements along some axes, or the largest ("max") or smallest ("min"), which
-    is NaN where one is; or a "running sum": of all up to a place along one axis, added in order.
+    is NaN where one is; or a "running sum": of all up to a place along one axis, added in order. A
+    "copy" folds nothing.
     """
 
     how: str

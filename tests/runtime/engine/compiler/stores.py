@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwire.runtime.engine.compiler.computing import Computation
-from gradwire.runtime.engine.compiler.front import store_of
+from gradwire.runtime.engine.compiler.front import copy_of, store_of
 from gradwire.runtime.engine.compiler.schedule import Schedule, schedules
 
 NUMPY = {"sum": np.sum, "max": np.max, "min": np.min}
@@ -19,6 +19,8 @@ UNTOUCHED = 777
 def expected(name: str, x: Any, **attributes: Any) -> Any:
     """What NumPy computes; sums in float64."""
     with np.errstate(all="ignore"):
+        if name == "copy":
+            return x
         if name == "cumulative_sum":
             return np.add.accumulate(x, attributes["axis"])
         wide = x.astype(np.float64) if name == "sum" else x
@@ -28,7 +30,9 @@ def expected(name: str, x: Any, **attributes: Any) -> Any:
 def ways(name: str, x: Any, **attributes: Any) -> list[Schedule]:
     """All schedules for contiguous results."""
     shape = expected(name, x, **attributes).shape
-    store = store_of(name, attributes, x, np.empty(shape, x.dtype).strides)
+    strides = np.empty(shape, x.dtype).strides
+    is_copy = name == "copy"
+    store = copy_of(x, strides) if is_copy else store_of(name, attributes, x, strides)
     return list(schedules(store, x.dtype.name))
 
 

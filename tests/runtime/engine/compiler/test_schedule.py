@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.compiler.computing import Computation
-from gradwire.runtime.engine.compiler.front import store_of
+from gradwire.runtime.engine.compiler.front import copy_of, store_of
 from gradwire.runtime.engine.compiler.schedule import PART, WORTH, Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import Store, merged
 from gradwire.runtime.engine.plan import threads
@@ -83,20 +83,42 @@ def test_long_folds_of_what_lies_apart_are_left_to_numpy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "attributes"),
-    [("sum", {"axes": (0,)}), ("sum", {"axes": (2,)}), ("cumulative_sum", {"axis": 2})],
+    ("name", "attributes", "shape"),
+    [
+        ("sum", {"axes": (0,)}, (60, 70, 83)),
+        ("sum", {"axes": (1,)}, (3, 800, 83)),
+        ("sum", {"axes": (2,)}, (60, 70, 83)),
+        ("cumulative_sum", {"axis": 2}, (60, 70, 83)),
+        ("copy", {}, (3, 130, 150)),
+    ],
 )
-def test_bits_are_the_same_for_any_number_of_threads(name: str, attributes: Any) -> None:
+def test_bits_are_the_same_for_any_number_of_threads(
+    name: str, attributes: Any, shape: tuple[int, ...]
+) -> None:
     pytest.importorskip("llvmlite")
-    x = np.random.default_rng(0).standard_normal((60, 70, 83)).astype(np.float32)
-    shape = [1 if i in attributes.get("axes", ()) else n for i, n in enumerate(x.shape)]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    x = x.transpose(0, 2, 1) if name == "copy" else x
+    lengths = [1 if i in attributes.get("axes", ()) else n for i, n in enumerate(x.shape)]
     for schedule in ways(name, x, **attributes):
         found = []
         for count in (1, 2, 3):
             threads.limit(count)
-            out = np.full(shape, np.nan, x.dtype)
+            out = np.full(lengths, np.nan, x.dtype)
             Computation(schedule, x, x.size)(out)
             found.append(out)
         threads.limit(None)
         assert not np.isnan(found[0]).any()
         assert all((out == found[0]).all() for out in found)
+
+
+def test_short_loops_are_one_with_the_next_for_threads_to_share() -> None:
+    assert best("sum", 3, 800, 83, axes=(1,)).nest.joined
+    assert not best("sum", 300, 800, 83, axes=(1,)).nest.joined
+    assert not best("sum", 3, 8, 83, axes=(1,)).nest.joined
+
+
+def test_copies_between_different_axes_go_through_squares() -> None:
+    x = np.zeros((100, 70), np.float32)
+    nest = scheduled(copy_of(x.T, (400, 4)), "float32").nest
+    assert nest.turned is not None
+    assert scheduled(copy_of(x[:, 3:], (400, 4)), "float32").nest.turned is None

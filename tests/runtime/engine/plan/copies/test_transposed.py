@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import gradwire as gw
+from gradwire.runtime.engine.compiler.computing import Computation
 from gradwire.runtime.engine.plan.copies import transposed
-from gradwire.runtime.engine.plan.copies.transposed import Transposition, copying, filling
+from gradwire.runtime.engine.plan.copies.transposed import copying, filling
 
 Array = NDArray[Any]
 
@@ -71,7 +72,7 @@ def test_targets_may_change() -> None:
 def test_code_is_taken_where_axes_differ_and_are_long(compiler: bool) -> None:
     def is_turned(shape: tuple[int, ...], order: tuple[int, ...]) -> bool:
         source = np.zeros(shape, np.float32).transpose(order)
-        return isinstance(filling(source, np.empty(source.shape, np.float32)), Transposition)
+        return isinstance(filling(source, np.empty(source.shape, np.float32)), Computation)
 
     assert is_turned((100, 70), (1, 0)) is compiler
     assert is_turned((16, 30, 40), (0, 2, 1)) is compiler

@@ -47,21 +47,23 @@ def computation(value: Value, source: Array, strides: Sequence[int]) -> Computat
     NumPy is faster.
     """
     store = store_of(value.primitive.name, value.attributes, source, strides)
-    found = scheduled(store, source.dtype.name)
+    found = scheduled(store)
     if not found.is_fast and source.size >= LARGE:
         return None
     work = source.size * (EACH if store.term.runs else 1)
     return Computation(found, source, work)
 
 
-def copy(source: Array, strides: Sequence[int]) -> Computation | None:
-    """What copies an array, of elements of four or eight bytes, to arrays with these strides; None
-    if NumPy is faster.
+def copy(source: Array, strides: Sequence[int], dtype: str | None = None) -> Computation | None:
+    """What copies an array to arrays with these strides, of another dtype of floats or, of any
+    elements of four or eight bytes, its own; None if NumPy is faster.
     """
-    found = scheduled(copy_of(source, strides), f"float{8 * source.itemsize}")
-    return (
-        Computation(found, source, source.size) if found.is_fast or source.size <= APART else None
-    )
+    if dtype in (None, source.dtype.name):
+        source = source.view(dtype := f"float{8 * source.itemsize}")
+    found = scheduled(copy_of(source, strides, dtype))
+    if not found.is_fast and source.size > APART:
+        return None
+    return Computation(found, source, source.size)
 
 
 class Computation:

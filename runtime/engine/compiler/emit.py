@@ -27,7 +27,7 @@ def text_of(nest: Nest) -> str:
 class _Emitter:
     def __init__(self, nest: Nest) -> None:
         self.nest = nest
-        self.w = Assembly("nest", nest.dtype, nest.lanes, nest.frame)
+        self.w = Assembly("nest", nest.store.dtype, nest.lanes, nest.frame)
         self.fold = nest.store.term
         self._steps = {1: dict(nest.store.steps), 0: dict(self.fold.of.steps)}
         self._loops = 0
@@ -115,6 +115,12 @@ class _Emitter:
             else:
                 self.w.store(x, place[1])
 
+    def _read(self, address: str) -> str:
+        """A vector, of the dtype that is written."""
+        dtype = self.fold.of.dtype
+        is_same = dtype == self.nest.store.dtype
+        return self.w.load(address) if is_same else self.w.load_converted(address, dtype)
+
     # folds
 
     @property
@@ -130,7 +136,7 @@ class _Emitter:
     def _folded(self, axes: Sequence[Axis], sources: list[str]) -> list[str]:
         """Vectors from these addresses on, folded along these axes, one inside of the other."""
         if not axes:
-            return [self.w.load(x) for x in sources]
+            return [self._read(x) for x in sources]
         axis, rest = axes[0], axes[1:]
         if axis == self.nest.vector:
             return [self._along(axis, sources[0])]
@@ -260,6 +266,6 @@ class _Emitter:
         squares = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
         with self._loop(0, squares) as (number, _):
             here = self._moved(place, written, w.least(w.multiply(number, lanes), last))
-            rows = [w.load(self._further(here[0], 0, written, i)) for i in range(lanes)]
+            rows = [self._read(self._further(here[0], 0, written, i)) for i in range(lanes)]
             for i, x in enumerate(w.transposed(rows)):
                 w.store(x, self._further(here[1], 1, read, i))

@@ -21,21 +21,25 @@ def store_of(
     """What a primitive of one input computes: array 0 is read; array 1, which has these strides, is
     written.
     """
-    axes = [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
+    copy, axes = copy_of(source, strides, source.dtype.name), _axes(source)
     runs = FOLDS[name] == RUNNING
     places = (attributes["axis"],) if runs else attributes["axes"]
     folded = tuple(axes[i] for i in places if axes[i].extent > 1)
-    read, written = Read(0, _steps(axes, source.strides)), _steps(axes, strides)
     if not folded:
-        return Store(1, written, Fold(COPY, read, ()))
-    kept = tuple(step for step in written if runs or step[0] not in folded)
-    return Store(1, kept, Fold(FOLDS[name], read, folded))
+        return copy
+    kept = tuple(step for step in copy.steps if runs or step[0] not in folded)
+    return copy._replace(steps=kept, term=Fold(FOLDS[name], copy.term.of, folded))
 
 
-def copy_of(source: Array, strides: Sequence[int]) -> Store:
-    """A copy of array 0 to array 1, which has these strides."""
-    axes = [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
-    return Store(1, _steps(axes, strides), Fold(COPY, Read(0, _steps(axes, source.strides)), ()))
+def copy_of(source: Array, strides: Sequence[int], dtype: str) -> Store:
+    """A copy of array 0 to array 1, which has these strides and this dtype."""
+    axes = _axes(source)
+    read = Read(0, _steps(axes, source.strides), source.dtype.name)
+    return Store(1, _steps(axes, strides), dtype, Fold(COPY, read, ()))
+
+
+def _axes(source: Array) -> list[Axis]:
+    return [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
 
 
 def _steps(axes: Sequence[Axis], strides: Sequence[int]) -> Steps:

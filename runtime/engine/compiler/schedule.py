@@ -87,7 +87,6 @@ class Nest(NamedTuple):
     """
 
     store: Store
-    dtype: str
     lanes: int
     units: int
     outer: tuple[Axis, ...]
@@ -132,31 +131,34 @@ class _Choice(NamedTuple):
     turned: Axis | None = None
 
 
-def scheduled(store: Store, dtype: str) -> Schedule:
+def scheduled(store: Store) -> Schedule:
     """The cheapest way."""
-    return _scheduled(store, dtype, machine.lanes())
+    return _scheduled(store, machine.lanes())
 
 
 @lru_cache(maxsize=1024)
-def _scheduled(store: Store, dtype: str, lanes: int) -> Schedule:
-    costs = _Costs(store, dtype)
+def _scheduled(store: Store, lanes: int) -> Schedule:
+    costs = _Costs(store)
     return costs.laid_out(min(costs.choices(), key=lambda choice: choice.cost))
 
 
-def schedules(store: Store, dtype: str) -> Iterator[Schedule]:
+def schedules(store: Store) -> Iterator[Schedule]:
     """All ways; they differ in time, and in the order in which vectors along folds are added."""
-    costs = _Costs(store, dtype)
+    costs = _Costs(store)
     return map(costs.laid_out, costs.choices())
 
 
 class _Costs:
     """What a store costs in different loops."""
 
-    def __init__(self, store: Store, dtype: str) -> None:
+    def __init__(self, store: Store) -> None:
         store = merged(store)
-        self.store, self.fold, self.dtype = store, store.term, dtype
+        self.store, self.fold = store, store.term
         self.cost = COSTS[store.term.how]
-        self.size, self.lanes = np.dtype(dtype).itemsize, machine.vector(dtype, 1 << 20)
+        dtypes = store.term.of.dtype, store.dtype
+        self.sizes = [np.dtype(dtype).itemsize for dtype in dtypes]
+        self.dtype = max(dtypes, key=lambda dtype: np.dtype(dtype).itemsize)
+        self.lanes = machine.vector(self.dtype, 1 << 20)
         self.written, self.read = dict(store.steps), dict(store.term.of.steps)
         self.outer = [axis for axis in self.written if axis not in store.term.axes]
         self.inner = sorted(store.term.axes, key=lambda axis: -abs(self.read.get(axis, 0)))
@@ -170,17 +172,23 @@ class _Costs:
         single = self.cost.single if is_out else max(self.cost.single, self.cost.latency)
         yield _Choice(self.rows * (self.levels * single + TURN), 1)
         for axis in self.outer:
-            if self.written[axis] == self.read.get(axis) == self.size:
+            if self._is_read_beside(axis) and self._is_written_beside(axis):
                 yield from self._vectors_of_results(axis)
-            if self.fold.runs and axis in self.read:
+            elif self.fold.runs and axis in self.read:
                 yield from self._squares(axis, self.inner[0])
-            if self.fold.how == COPY and self.read.get(axis) == self.size:
+            elif self.fold.how == COPY and self._is_read_beside(axis):
                 for other in self.outer:
-                    if other in self.read and self.written[axis] != self.size:
+                    if other in self.read:
                         yield from self._squares(axis, other)
         for axis in self.inner:
-            if self.read.get(axis) == self.size and not self.fold.runs:
+            if self._is_read_beside(axis) and not self.fold.runs:
                 yield from self._vectors_of_folds(axis)
+
+    def _is_read_beside(self, axis: Axis) -> bool:
+        return self.read.get(axis) == self.sizes[0]
+
+    def _is_written_beside(self, axis: Axis) -> bool:
+        return self.written.get(axis) == self.sizes[1]
 
     def _vectors_of_results(self, axis: Axis) -> Iterator[_Choice]:
         wide = machine.vector(self.dtype, axis.extent)
@@ -196,10 +204,10 @@ class _Costs:
 
     def _squares(self, axis: Axis, along: Axis) -> Iterator[_Choice]:
         """Results lie side by side ``along`` an axis; of running sums, so does what is read."""
-        sides = [self.written.get(along), abs(self.read.get(along, 0))]
+        is_read = abs(self.read.get(along, 0)) == self.sizes[0] or not self.fold.runs
         lengths = [axis.extent] if self.fold.runs else [axis.extent, along.extent]
         wide = machine.vector(self.dtype, min(lengths))
-        if any(side != self.size for side in sides[: 1 + self.fold.runs]) or wide < SQUARE:
+        if not is_read or not self._is_written_beside(along) or wide < SQUARE:
             return
         squares = prod(-(-n // wide) for n in (axis.extent, along.extent))
         others = self.rows * self.levels // (axis.extent * along.extent)
@@ -253,7 +261,7 @@ class _Costs:
         def steps(array: int, some: Steps) -> Steps:
             found = []
             for axis, step in some:
-                is_beside = axis in (vector, turned) and abs(step) == self.size
+                is_beside = axis in (vector, turned) and abs(step) == self.sizes[array]
                 if not is_beside:
                     numbers[f"step{array}_{names[axis].name}"] = step
                 found.append((names[axis], step if is_beside else 0))
@@ -271,7 +279,6 @@ class _Costs:
         longest = max((axis.extent for axis in inner), default=1)
         nest = Nest(
             store=store,
-            dtype=self.dtype,
             lanes=choice.lanes,
             units=choice.units,
             outer=tuple(names[axis] for axis in outer),

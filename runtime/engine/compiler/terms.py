@@ -27,6 +27,7 @@ class Read(NamedTuple):
 
     array: int
     steps: Steps
+    dtype: str
 
 
 class Fold(NamedTuple):
@@ -46,10 +47,13 @@ class Fold(NamedTuple):
 
 
 class Store(NamedTuple):
-    """What is written to the array of this number, for every place of its axes."""
+    """What is written to the array of this number, for every place of its axes; what is read for a
+    copy may have another dtype.
+    """
 
     array: int
     steps: Steps
+    dtype: str
     term: Fold
 
 
@@ -83,4 +87,4 @@ def _renamed(store: Store, names: dict[Axis, Axis | None]) -> Store:
     of = store.term.of._replace(steps=steps(store.term.of.steps))
     axes = [names.get(axis, axis) for axis in store.term.axes]
     folded = tuple(axis for axis in axes if axis is not None)
-    return Store(store.array, steps(store.steps), store.term._replace(of=of, axes=folded))
+    return store._replace(steps=steps(store.steps), term=store.term._replace(of=of, axes=folded))

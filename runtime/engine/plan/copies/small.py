@@ -33,12 +33,13 @@ def small_copy(target: Array, source: Array) -> Step:
 
 
 def copies(pairs: Sequence[tuple[Array, Array]]) -> Job | None:
-    """The job that copies to each target from its source, one after another; None if elements of
-    too many lie apart.
+    """The job that copies to each target from its source, one after another, also to other dtypes
+    of floats; None if elements of too many lie apart.
     """
     jobs: list[Job] = []
     for target, source in pairs:
-        found = copy(np.broadcast_to(source, target.shape), target.strides)
+        whole = np.broadcast_to(source, target.shape)
+        found = copy(whole, target.strides, target.dtype.name)
         if found is None:
             return None
         jobs.append(found.into(target))

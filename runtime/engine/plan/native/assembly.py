@@ -76,6 +76,13 @@ class Assembly:
         """A vector."""
         return self.put(f"load {self.vector}, ptr {self._at(address)}, align {self.bytes}")
 
+    def load_converted(self, address: str, dtype: str) -> str:
+        """A vector of elements of another dtype, converted."""
+        kind, size = f"<{self.lanes} x {TYPES[dtype]}>", int(dtype[5:]) // 8
+        found = self.put(f"load {kind}, ptr {self._at(address)}, align {size}")
+        how = "fpext" if size < self.bytes else "fptrunc"
+        return self.put(f"{how} {kind} {found} to {self.vector}")
+
     def spread(self, address: str, index: int) -> str:
         """The element of this index at an address, as a vector of equals."""
         place = self._at(address, index * self.bytes)

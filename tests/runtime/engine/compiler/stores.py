@@ -20,7 +20,7 @@ def expected(name: str, x: Any, **attributes: Any) -> Any:
     """What NumPy computes; sums in float64."""
     with np.errstate(all="ignore"):
         if name == "copy":
-            return x
+            return x.astype(attributes.get("dtype", x.dtype))
         if name == "cumulative_sum":
             return np.add.accumulate(x, attributes["axis"])
         wide = x.astype(np.float64) if name == "sum" else x
@@ -29,11 +29,10 @@ def expected(name: str, x: Any, **attributes: Any) -> Any:
 
 def ways(name: str, x: Any, **attributes: Any) -> list[Schedule]:
     """All schedules for contiguous results."""
-    shape = expected(name, x, **attributes).shape
-    strides = np.empty(shape, x.dtype).strides
-    is_copy = name == "copy"
-    store = copy_of(x, strides) if is_copy else store_of(name, attributes, x, strides)
-    return list(schedules(store, x.dtype.name))
+    shape, dtype = expected(name, x, **attributes).shape, attributes.get("dtype", x.dtype.name)
+    strides, is_copy = np.empty(shape, dtype).strides, name == "copy"
+    store = copy_of(x, strides, dtype) if is_copy else store_of(name, attributes, x, strides)
+    return list(schedules(store))
 
 
 def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule, Any]]:
@@ -43,7 +42,7 @@ def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule, An
     shape = expected(name, x, **attributes).shape
     size = int(np.prod(shape))
     for schedule in ways(name, x, **attributes):
-        memory = np.full(size + 2 * BAND, UNTOUCHED, x.dtype)
+        memory = np.full(size + 2 * BAND, UNTOUCHED, attributes.get("dtype", x.dtype))
         out = memory[BAND : BAND + size].reshape(shape)
         out.fill(np.nan)
         Computation(schedule, x, x.size)(out)

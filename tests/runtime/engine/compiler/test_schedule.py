@@ -30,7 +30,7 @@ def store(name: str, *shape: int, order: tuple[int, ...] = (), **attributes: Any
 
 
 def best(name: str, *shape: int, **attributes: Any) -> Schedule:
-    return scheduled(store(name, *shape, **attributes), "float32")
+    return scheduled(store(name, *shape, **attributes))
 
 
 def test_axes_in_one_stretch_are_one() -> None:
@@ -78,7 +78,7 @@ def test_one_code_serves_all_lengths() -> None:
 def test_long_folds_of_what_lies_apart_are_left_to_numpy() -> None:
     x = np.zeros((100, 300), np.float32)[:, ::2]
     apart = store_of("sum", {"axes": (1,)}, x, (4, 4))
-    assert not scheduled(apart, "float32").is_fast
+    assert not scheduled(apart).is_fast
     assert best("sum", 100, 300, axes=(1,)).is_fast
 
 
@@ -119,6 +119,6 @@ def test_short_loops_are_one_with_the_next_for_threads_to_share() -> None:
 
 def test_copies_between_different_axes_go_through_squares() -> None:
     x = np.zeros((100, 70), np.float32)
-    nest = scheduled(copy_of(x.T, (400, 4)), "float32").nest
+    nest = scheduled(copy_of(x.T, (400, 4), "float32")).nest
     assert nest.turned is not None
-    assert scheduled(copy_of(x[:, 3:], (400, 4)), "float32").nest.turned is None
+    assert scheduled(copy_of(x[:, 3:], (400, 4), "float32")).nest.turned is None

@@ -85,6 +85,14 @@ def test_running_sums_of_views_with_gaps_and_in_reverse() -> None:
         check("cumulative_sum", each, axis=0)
 
 
+@pytest.mark.parametrize(("dtype", "to"), [("float32", "float64"), ("float64", "float32")])
+def test_copies_convert(dtype: str, to: str) -> None:
+    x = drawn(9, 33, dtype=dtype) * 1e30
+    special(x)
+    for each in (x, x.T, x[:, 1:], x[::2, ::-1], x[:1, :1]):
+        check("copy", each, dtype=to)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("name", NAMES[:-1])
 def test_what_is_no_number_wins_and_the_sign_of_zero_stays(name: str, axis: int) -> None:

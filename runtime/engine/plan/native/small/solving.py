@@ -21,10 +21,6 @@ SUBSTITUTE = (*FACTOR, "right", "right_row", "panels")
 how many panels of vectors a row consists of.
 """
 
-CONVERT = ("source", "target", "source_row", "target_row", "columns", "source_column",
-           "target_column")  # fmt: skip
-"""The frame of ``converted``: see that of copies."""
-
 
 @lru_cache(maxsize=2)
 def factored(lanes: int) -> Kernel:
@@ -184,24 +180,3 @@ class _Sides:
                 found = [w.over(x, pivot) for x in sums]
             for vector, place in zip(found, places, strict=True):
                 w.store(vector, place)
-
-
-@lru_cache(maxsize=4)
-def converted(source: str, target: str) -> Kernel:
-    """Copies elements of one dtype to another, one by one.
-
-    ``call(frame, 0, start, stop)`` copies the rows from start to stop.
-    """
-    w, wide = (Assembly("converted", dtype, 2, CONVERT) for dtype in (source, target))
-    with w.loop("line", "%start", "%stop") as row, w.loop("column", 0, "%columns") as column:
-        read, written = (
-            w.add(w.add(f"%{name}", w.multiply(row, f"%{name}_row")),
-                  w.multiply(column, f"%{name}_column"))
-            for name in ("source", "target")
-        )  # fmt: skip
-        found = w.load_element(read)
-        if source != target:
-            how = "fpext" if w.bytes < wide.bytes else "fptrunc"
-            found = w.put(f"{how} {w.element} {found} to {wide.element}")
-        w.store_element(found, written, wide.element)
-    return Kernel(*machine.function(w.text(), "converted", is_vector=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.runtime.engine.plan.copies.small import LARGEST, copies
 from gradwire.runtime.engine.plan.jobs import Call, Job
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.small.solving import (
-    CONVERT,
     FACTOR,
     SUBSTITUTE,
-    converted,
     factored,
     substituted,
 )
@@ -25,12 +23,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
-
-APART = 1 << 8
-"""Elements up to which converting them one by one takes less time than calling numpy,"""
-
-CALLS = 64
-"""of so many matrices."""
 
 PANEL = 4
 """Vectors of right sides that are solved side by side."""
@@ -111,58 +103,8 @@ def conversion(target: Array, source: Array) -> Step:
     """A step that copies an array to another, of a shape to which it is repeated: a job if it is
     small.
     """
-    source = np.broadcast_to(source, target.shape)
-    axes = _merged(target.shape, target, source)
-    if target.size > APART or prod(n for n, *_ in axes[:-2]) > CALLS:
-        return partial(np.copyto, target, source, "same_kind")
-    (rows, *row), (columns, *column) = axes[-2:]
-    frames = [
-        machine.frame(
-            CONVERT,
-            source=place[1],
-            target=place[0],
-            source_row=row[1],
-            target_row=row[0],
-            columns=columns,
-            source_column=column[1],
-            target_column=column[0],
-        )
-        for place in _places(axes[:-2], target, source)
-    ]
-    kernel = converted(source.dtype.name, target.dtype.name).call
-    calls = [Call(kernel, machine.address(frame), 0, 0, rows) for frame in frames]
-    return Job([calls], target.size, kept=(target, source, frames))
-
-
-def _merged(shape: Sequence[int], *arrays: Array) -> list[list[int]]:
-    """At least two axes along which arrays of this shape lie: of each the length, and the bytes
-    from place to place in every array.
-    """
-    found: list[list[int]] = []
-    for axis, length in enumerate(shape):
-        steps = [array.strides[axis] for array in arrays]
-        if length == 1:
-            continue
-        if found and found[-1][1:] == [step * length for step in steps]:
-            found[-1] = [found[-1][0] * length, *steps]
-        else:
-            found.append([length, *steps])
-    whole = [1, *(0 for _ in arrays)]
-    if not found:
-        return [whole, [1, *(array.itemsize for array in arrays)]]
-    return [whole, *found] if len(found) == 1 else found
-
-
-def _places(axes: Sequence[Sequence[int]], *arrays: Array) -> list[list[int]]:
-    """The addresses of each place along some axes, in every array."""
-    found = [[machine.address(array) for array in arrays]]
-    for length, *steps in axes:
-        found = [
-            [at + i * step for at, step in zip(place, steps, strict=True)]
-            for place in found
-            for i in range(length)
-        ]
-    return found
+    job = copies([(target, source)]) if 0 < target.size <= LARGEST else None
+    return job or partial(np.copyto, target, source, "same_kind")
 
 
 def logarithms(diagonals: Array, signs: Array, out: Array) -> None:

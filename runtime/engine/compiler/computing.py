@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.emit import text_of
-from gradwire.runtime.engine.compiler.front import FOLDS, copy_of, store_of
+from gradwire.runtime.engine.compiler.front import FOLDS, copy_of, store_of, windows_of
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
 from gradwire.runtime.engine.plan.jobs import Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 Array = NDArray[Any]
 
@@ -64,6 +65,12 @@ def copy(source: Array, strides: Sequence[int], dtype: str | None = None) -> Com
     if not found.is_fast and source.size > APART:
         return None
     return Computation(found, source, source.size)
+
+
+def pooling(how: str, geometry: Geometry, images: Array, places: Array) -> Job:
+    """The job that folds windows of images without padding to ``places``."""
+    found = scheduled(windows_of(how, geometry, images, places))
+    return Computation(found, images, images.size).into(places)
 
 
 class Computation:

@@ -116,10 +116,14 @@ class _Emitter:
                 self.w.store(x, place[1])
 
     def _read(self, address: str) -> str:
-        """A vector, of the dtype that is written."""
-        dtype = self.fold.of.dtype
-        is_same = dtype == self.nest.store.dtype
-        return self.w.load(address) if is_same else self.w.load_converted(address, dtype)
+        """A vector, of the dtype that is written; where it is along a result, perhaps of every
+        second element.
+        """
+        w, dtype, vector = self.w, self.fold.of.dtype, self.nest.vector
+        if dtype != self.nest.store.dtype:
+            return w.load_converted(address, dtype)
+        is_apart = vector is not None and self._steps[0].get(vector) == 2 * w.bytes
+        return w.every(1 + is_apart, address)
 
     # folds
 
@@ -215,7 +219,7 @@ class _Emitter:
         ):
             for place, sum_ in zip(places, sums, strict=True):
                 here = self._moved(place, axis, number)
-                x = self.w.name(self.w.plus(sum_, self.w.load(here[0])), f"{sum_}.next")
+                x = self.w.name(self.w.plus(sum_, self._read(here[0])), f"{sum_}.next")
                 self.w.store(x, here[1])
 
     def _turned_sums(self, place: Place, vector: Axis) -> None:

@@ -172,7 +172,7 @@ class _Costs:
         single = self.cost.single if is_out else max(self.cost.single, self.cost.latency)
         yield _Choice(self.rows * (self.levels * single + TURN), 1)
         for axis in self.outer:
-            if self._is_read_beside(axis) and self._is_written_beside(axis):
+            if self._vectors_read(axis) and self._is_written_beside(axis):
                 yield from self._vectors_of_results(axis)
             elif self.fold.runs and axis in self.read:
                 yield from self._squares(axis, self.inner[0])
@@ -181,11 +181,18 @@ class _Costs:
                     if other in self.read:
                         yield from self._squares(axis, other)
         for axis in self.inner:
-            if self._is_read_beside(axis) and not self.fold.runs:
+            if self._is_read_beside(axis) and not self.fold.runs and not self.fold.is_window:
                 yield from self._vectors_of_folds(axis)
 
     def _is_read_beside(self, axis: Axis) -> bool:
         return self.read.get(axis) == self.sizes[0]
+
+    def _vectors_read(self, axis: Axis) -> int:
+        """How many vectors have the elements of one along an axis: two where every second counts;
+        0 if they lie further apart.
+        """
+        is_double = self.read.get(axis) == 2 * self.sizes[0] and self.sizes[0] == self.sizes[1]
+        return 2 if is_double else int(self._is_read_beside(axis))
 
     def _is_written_beside(self, axis: Axis) -> bool:
         return self.written.get(axis) == self.sizes[1]
@@ -196,11 +203,13 @@ class _Costs:
         for units in self.units:
             if units > vectors:
                 return
-            turns = self.rows // axis.extent * -(-vectors // units)
-            step = units * self.cost.each
-            if not self._is_written_out(self.inner, None):
+            turns, turn = self.rows // axis.extent * -(-vectors // units), TURN
+            step = units * self._vectors_read(axis) * self.cost.each
+            if self._is_written_out(self.inner, None):
+                turn = 0.0  # the next turn begins before this one has ended
+            else:
                 step = max(self.cost.latency, step)
-            yield _Choice(turns * (self.levels * step + TURN + units * WRITE), wide, units, axis)
+            yield _Choice(turns * (self.levels * step + turn + units * WRITE), wide, units, axis)
 
     def _squares(self, axis: Axis, along: Axis) -> Iterator[_Choice]:
         """Results lie side by side ``along`` an axis; of running sums, so does what is read."""
@@ -234,6 +243,8 @@ class _Costs:
         """Whether loops over folded axes are written out."""
         if self.fold.runs or self.is_small:
             return False
+        if self.fold.is_window:
+            return True
         steps = [-(-a.extent // self.lanes) if a == vector else a.extent for a in axes]
         return prod(steps) <= WRITTEN_OUT
 
@@ -261,7 +272,8 @@ class _Costs:
         def steps(array: int, some: Steps) -> Steps:
             found = []
             for axis, step in some:
-                is_beside = axis in (vector, turned) and abs(step) == self.sizes[array]
+                is_near = axis in (vector, turned) or (self.fold.is_window and axis in inner)
+                is_beside = is_near and abs(step) <= 2 * self.sizes[array]
                 if not is_beside:
                     numbers[f"step{array}_{names[axis].name}"] = step
                 found.append((names[axis], step if is_beside else 0))

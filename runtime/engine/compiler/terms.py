@@ -39,6 +39,8 @@ class Fold(NamedTuple):
     how: str
     of: Read
     axes: tuple[Axis, ...]
+    is_window: bool = False
+    """Whether the axes are those of a window, which is short."""
 
     @property
     def runs(self) -> bool:

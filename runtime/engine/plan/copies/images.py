@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.runtime.engine.compiler.computing import copy
 from gradwire.runtime.engine.plan.jobs import divided
 from gradwire.runtime.engine.plan.native.machine import frame, vector
 from gradwire.runtime.engine.plan.native.windows.pooling import (
-    POOL,
     SPREAD,
     Window,
     planes,
-    pool,
     spread,
 )
 
@@ -25,31 +24,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_SHORTEST = 4
-"""Elements of a row from which machine code is faster."""
 
-
-def are_planes(x: Array, step: int = 1) -> bool:
-    """Whether all planes are equally far apart, whatever the image, and so are elements of rows."""
+def are_planes(x: Array) -> bool:
+    """Whether all planes are equally far apart, whatever the image, and elements of rows lie side
+    by side.
+    """
     apart = len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
-    return apart and x.strides[3] == x.itemsize * step
+    return apart and x.strides[3] == x.itemsize
 
 
 def copying(target: Array, source: Array) -> Step:
-    """Copies images to images of any dtype; of the source there may be every second column."""
-    rows, columns = target.shape[2:]
-    steps = [step for step in (1, 2) if are_planes(source, step)]
-    regular = target.dtype == source.dtype and are_planes(target) and steps
-    if not regular or columns < _SHORTEST or target.dtype.name not in ("float32", "float64"):
-        return partial(np.copyto, target, source, "same_kind")
-    how = Window(target.dtype.name, vector(target.dtype.name, columns), (1, 1), (1, steps[0]))
-    numbers = frame(
-        POOL,
-        **planes(image=source, out=target),
-        rows=rows,
-        columns=columns,
-    )
-    return on_planes(pool(how, "largest"), numbers, target, [source, target])
+    """Copies images to images of any dtype."""
+    are_floats = {target.dtype.name, source.dtype.name} <= {"float32", "float64"}
+    found = copy(source, target.strides, target.dtype.name) if are_floats else None
+    return partial(np.copyto, target, source, "same_kind") if found is None else found.into(target)
 
 
 def interleaving(target: Array, phases: Array, above: Array | None) -> Step:

@@ -40,15 +40,20 @@ def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule, An
     is written.
     """
     shape = expected(name, x, **attributes).shape
-    size = int(np.prod(shape))
     for schedule in ways(name, x, **attributes):
-        memory = np.full(size + 2 * BAND, UNTOUCHED, attributes.get("dtype", x.dtype))
-        out = memory[BAND : BAND + size].reshape(shape)
-        out.fill(np.nan)
-        Computation(schedule, x, x.size)(out)
-        beside = np.concatenate([memory[:BAND], memory[BAND + size :]])
-        assert (beside == UNTOUCHED).all(), schedule
-        yield schedule, out
+        yield schedule, computed(schedule, x, shape, attributes.get("dtype", x.dtype))
+
+
+def computed(schedule: Schedule, x: Any, shape: Any, dtype: Any) -> Any:
+    """What a schedule leaves in memory beside which nothing is written."""
+    size = int(np.prod(shape))
+    memory = np.full(size + 2 * BAND, UNTOUCHED, dtype)
+    out = memory[BAND : BAND + size].reshape(shape)
+    out.fill(np.nan)
+    Computation(schedule, x, x.size)(out)
+    beside = np.concatenate([memory[:BAND], memory[BAND + size :]])
+    assert (beside == UNTOUCHED).all(), schedule
+    return out
 
 
 def check(name: str, x: Any, **attributes: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pooling as loops of machine code that read each image once and write no windows.
+"""Derivatives of pooling as loops of machine code that read each image once and write no windows.
 
 All work on planes: the rows and columns of one channel of an image, of which vectors are taken
 along the columns of the result. The last vector of a row overlaps the one before.
@@ -17,11 +17,11 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.loops import Kernel
 
-POOL = ("image", "image_plane", "image_row", "out", "out_plane", "out_row", "rows", "columns")
-"""The frame of ``pool``: addresses, bytes and, at the end, the result's lengths; all int64."""
-
-SHARES = (*POOL, "g", "g_plane", "g_row")
-"""The frame of ``shares``; ``out`` is as large as the image, the lengths are those of ``g``."""
+SHARES = ("image", "image_plane", "image_row", "out", "out_plane", "out_row", "rows", "columns",
+          "g", "g_plane", "g_row")  # fmt: skip
+"""The frame of ``shares``: addresses, bytes, and the lengths of ``g``; ``out`` is as large as the
+image. All are int64.
+"""
 
 SPREAD = ("g", "tap_row", "tap_column", "g_plane", "g_row", "out", "out_plane", "out_row", "rows",
           "columns", "image")  # fmt: skip
@@ -50,22 +50,6 @@ class Window(NamedTuple):
     def taps(self) -> list[tuple[int, int]]:
         """The places in a window, row by row."""
         return [(i, j) for i in range(self.window[0]) for j in range(self.window[1])]
-
-
-@lru_cache(maxsize=64)
-def pool(how: Window, fold: str) -> Kernel:
-    """``out = `` the largest element of each window, or its "sum".
-
-    ``call(frame, 0, start, stop)`` computes the planes from start to stop. The image has no
-    padding.
-    """
-    w = Assembly("pool", how.dtype, how.lanes, POOL)
-    with vectors_of(w) as (plane, row, column):
-        found = reduce(
-            w.largest if fold == "largest" else w.plus, elements_of(w, how, plane, row, column)
-        )
-        w.store(found, place_of(w, "out", (plane, "out_plane"), (row, "out_row"), column, w.bytes))
-    return Kernel(*machine.function(w.text(), "pool", is_vector=True))
 
 
 @lru_cache(maxsize=64)

@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
+from gradwire.runtime.engine.compiler.computing import pooling
 from gradwire.runtime.engine.plan.copies.images import are_planes, on_planes
 from gradwire.runtime.engine.plan.graph import Graph
 from gradwire.runtime.engine.plan.native.machine import frame, vector
 from gradwire.runtime.engine.plan.native.windows.pooling import (
-    POOL,
     SHARES,
     SPREAD,
     Window,
     planes,
-    pool,
     shares,
     spread,
 )
@@ -174,21 +173,13 @@ class PoolTask(Task):
         self.values, self.inputs = task.values, windows.inputs
         self._geometry: Geometry = windows.value.attributes["geometry"]
         self._fill: float = windows.value.attributes["fill"]
-        self._fold = "largest" if task.value.primitive is MAX else "sum"
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, after a copy of images that don't lie as planes, or need padding."""
-        images = arrays[self.inputs[0]]
-        steps, images = padded(self.values[0], images, self._geometry, self._fill)
-        out = arrays[self.values[0]][0, 0]
-        how = _window(self._geometry, out)
-        numbers = frame(
-            POOL,
-            **planes(image=images, out=out),
-            rows=out.shape[2],
-            columns=out.shape[3],
-        )
-        return [*steps, on_planes(pool(how, self._fold), numbers, images, [images, out])]
+        """One step, after a copy of images that need padding."""
+        (value,) = self.values
+        out, images = arrays[value][0, 0], arrays[self.inputs[0]]
+        steps, images = padded(value, images, self._geometry, self._fill)
+        return [*steps, pooling(value.primitive.name, self._geometry, images, out)]
 
 
 class SharesTask(Task):

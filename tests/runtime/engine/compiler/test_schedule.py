@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradwire.runtime.calculus.primitives.convolution import Geometry
-from gradwire.runtime.engine.compiler.computing import Computation
+from gradwire.runtime.engine.compiler.computing import Computation, copy
 from gradwire.runtime.engine.compiler.front import copy_of, store_of, windows_of
 from gradwire.runtime.engine.compiler.schedule import PART, WORTH, Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import Store, merged
@@ -131,3 +133,15 @@ def test_windows_are_written_out_and_every_second_place_is_read_by_vectors() -> 
     assert [axis.extent for axis in nest.store.term.axes] == [2, 2]
     assert nest.lanes == 8
     assert not nest.is_along
+
+
+def test_a_job_keeps_its_arrays() -> None:
+    pytest.importorskip("llvmlite")
+    arrays = [np.ones((30, 40), np.float32), np.empty((30, 40), np.float32)]
+    computation = copy(arrays[0], arrays[1].strides)
+    assert computation is not None
+    job, kept = computation.into(arrays[1]), [weakref.ref(array) for array in arrays]
+    del arrays, computation
+    gc.collect()
+    job()
+    assert all(array() is not None for array in kept)

@@ -81,6 +81,8 @@ def test_memory_that_is_shared_is_left_to_numpy() -> None:
     x = trace.apply(LEAF, shape=(64, 70), dtype="float32")
     sums = trace.xp.cumulative_sum(x, 1)
     memory = np.ones(x.shape, np.float32)
+    (step,) = CompiledTask(sums, (x,)).bind({x: memory, sums: memory})
+    assert not isinstance(step, (Job, Joinable))
     plan = Plan([sums], (compiled,), {x: memory}, [(sums, memory)])
     plan.run()
     np.testing.assert_array_equal(memory[0], np.arange(1, 71))

@@ -68,22 +68,22 @@ SQUARE = 4
 """Elements of a side of squares at least."""
 
 SHORT = 64
-"""Turns of the outermost loop below which it is one with the next, for threads to share: where a
-turn of both has as many elements, as it divides, and
+"""Turns of the outermost loop below which it is one with the next, for threads to share them: where
+a turn of both has at least as many elements, since it divides numbers,
 """
 
 SHARED = 1 << 14
-"""all have so many."""
+"""and there are so many elements."""
 
 
 class Nest(NamedTuple):
     """The loops for a store, for arrays of any lengths.
 
     Axes are named by their place in the loops; they have an extent where they are written out, and
-    else 0. Steps are bytes for neighbours along axes of vectors, and else 0: those are numbers of
-    the frame. ``outer`` axes are loops over single places; then come ``units`` vectors along the
-    ``vector``'s axis, and what is folded or added up. Squares are along ``turned`` as well. The
-    first two loops may be ``joined`` to one.
+    else 0. Steps are bytes where places along axes of vectors and windows are near each other, and
+    else 0: those are numbers of the frame. ``outer`` axes are loops over single places; then come
+    ``units`` vectors along the ``vector``'s axis, and what is folded or added up. Squares are along
+    ``turned`` as well. The first two loops may be ``joined`` to one.
     """
 
     store: Store

@@ -263,6 +263,9 @@ def process(*arguments: object, **more: Any) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_what_asks_a_training_to_end_writes_a_checkpoint(gradwire, regression, tmp_path, number):
     out = tmp_path / "out"
+    asks = getattr(signal, number)
+    if signal.getsignal(asks) is signal.SIG_IGN:  # by nohup or in the background: it is inherited
+        signal.signal(asks, signal.SIG_DFL)
     training = process(
         regression, "--out", out, "--steps", "100000000", "--every", "50", stderr=subprocess.PIPE
     )
@@ -271,8 +274,11 @@ def test_what_asks_a_training_to_end_writes_a_checkpoint(gradwire, regression, t
             if (out / "checkpoints").exists() and any((out / "checkpoints").glob("*.json")):
                 break
             time.sleep(0.1)
-        training.send_signal(getattr(signal, number))
-        _, err = training.communicate(timeout=120)
+        training.send_signal(asks)
+        try:
+            _, err = training.communicate(timeout=120)
+        finally:
+            training.kill()
     assert training.returncode == 130
     assert "Interrupted after iteration" in err and "--resume" in err
     made = gw.load_checkpoint(out / "checkpoints").state.iterations

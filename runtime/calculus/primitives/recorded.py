@@ -1,14 +1,14 @@
 """What a program computed in one run, where there are no rules: its values and its products.
 
 A vector-Jacobian product of one run is that of the gradient that arrived then. Rules are linear, so
-it is known for sums of multiples of these too; asked for any other, a kernel asks the program where
-that is at hand, and raises otherwise.
+it is known for sums of multiples of these too. Where the program is at hand, it is asked for any
+gradient but those of the run's losses and their sums, as its own rules may not be linear.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,8 @@ WITHIN = 1e-3
 """How far from what was recorded arrays may be, relative to the largest of them: both were computed
 with rounding, and another input is further away.
 """
+MOST_SUMS = 256
+"""Sums of the gradients of several losses that are compared, at most."""
 _CLOSED = NoDerivative("is recorded, and no gradient came from it to this input")
 _WHOLE = NoDerivative("gives no floating-point numbers, so it has no derivative")
 _UNASKED = NoDerivative(
@@ -133,9 +135,10 @@ def _product(run: Run, place: int, slot: int, g: Array, arrays: Sequence[Array])
     known = [loss for loss in output.losses if loss.arrived is not None]
     arrived = [loss.arrived for loss in known if loss.arrived is not None]
     rounding = [loss.rounding for loss in known]
-    if live is not None and not any(map(is_close, arrived, repeat(g), rounding)):
+    factors = _parts(arrived, g, rounding)
+    if factors is None and live is not None:
         return live.product(run, place, slot, g, arrays)  # what a function does may not be linear
-    factors = _factors(arrived, g, rounding)
+    factors = factors or _factors(arrived, g, rounding)
     if factors is None:
         raise ValueError(
             f"{run.known}, and the gradient that comes to it is another now: what it sends on is "
@@ -154,31 +157,37 @@ def _was_asked(run: Run, output: Output, slot: int) -> bool:
     return slot in output.depends and slot not in run.unasked
 
 
-def _factors(
-    arrived: Sequence[Array], g: Array, rounding: Sequence[float]
-) -> Sequence[float] | None:
-    """The numbers by which to multiply gradients for their sum to be this one; None without any.
+def _parts(arrived: Sequence[Array], g: Array, rounding: Sequence[float]) -> Sequence[float] | None:
+    """1 for each gradient of some that add up to this one, as several losses do; 0 for the others.
 
     Below ``rounding`` the gradients of a loss are 0 but for rounding.
     """
+    places = range(len(arrived))
+    sizes = [1, len(arrived), *range(2, len(arrived))]
+    for chosen in islice(chain(*(combinations(places, size) for size in sizes)), MOST_SUMS):
+        with np.errstate(invalid="ignore", over="ignore"):
+            whole = sum(arrived[i] for i in chosen)
+        if chosen and is_close(np.asarray(whole), g, sum(rounding[i] for i in chosen)):
+            return [float(place in chosen) for place in places]
+    return None
+
+
+def _factors(
+    arrived: Sequence[Array], g: Array, rounding: Sequence[float]
+) -> Sequence[float] | None:
+    """The numbers by which to multiply gradients for their sum to be this one; None without any."""
     count = len(arrived)
-    for place, each in enumerate(arrived):
-        if is_close(each, g, rounding[place]):  # NaN and infinities included
-            return [float(place == other) for other in range(count)]
     if not np.any(g):
         return [0.0] * count
     columns = np.array([each.ravel() for each in arrived], np.float64).reshape(count, g.size)
     wanted, least = g.astype(np.float64).ravel(), sum(rounding)
     finite = np.isfinite(wanted) & np.isfinite(columns).all(axis=0)
-    tries: list[Array] = [np.ones(count)] if count > 1 else []
-    if count and finite.any():
-        tries.append(np.linalg.lstsq(columns[:, finite].T, wanted[finite])[0])
-    for found in tries:
-        with np.errstate(invalid="ignore"):
-            whole = sum(k * column for k, column in zip(found, columns, strict=True) if k)
-        if is_close(np.asarray(whole), wanted, least):
-            return [float(k) for k in found]
-    return None
+    if not count or not finite.any():
+        return None
+    found = np.linalg.lstsq(columns[:, finite].T, wanted[finite])[0]
+    with np.errstate(invalid="ignore"):
+        whole = sum(k * column for k, column in zip(found, columns, strict=True) if k)
+    return [float(k) for k in found] if is_close(np.asarray(whole), wanted, least) else None
 
 
 def is_close(one: Array, other: Array, least: float) -> bool:

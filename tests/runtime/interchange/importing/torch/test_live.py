@@ -234,6 +234,28 @@ def test_another_gradient_is_asked_for():
         assert run.gradients["layer/bias"] == pytest.approx(wanted.sum(0).numpy(), rel=1e-3)
 
 
+def test_several_losses_send_back_what_they_did_one_after_the_other():
+    """The function clips what comes to it: of each loss, and not of their sum."""
+    layer, x = nn.Linear(3, 4), torch.randn(5, 3)
+
+    def step():
+        y = Sine.apply(layer(x), 2)
+        for loss in (y.sum(), y[:2].sum(), y.mean()):
+            loss.backward(retain_graph=True)
+
+    imported = gw.capture(step)
+    session = gw.Session(imported.diagram)
+    first, second, third = session.losses
+    own = {}
+    for losses in (None, [first], [second, third], [first, third]):
+        own[str(losses)] = session.backward(losses).gradients["layer/weight"]
+    step()
+    assert own["None"] == pytest.approx(layer.weight.grad.numpy(), rel=1e-4)
+    alone = session.backward([second]).gradients["layer/weight"]
+    assert own["None"] == pytest.approx(own[str([first, third])] + alone, rel=1e-4)
+    assert own["None"] == pytest.approx(own[str([second, third])] + own[str([first])], rel=1e-4)
+
+
 class Counting(torch.autograd.Function):
     calls = 0
 

@@ -117,8 +117,9 @@ class _AnyMethod:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        # Which classes there are is known only now, so ``A | B`` can't name them.
         return handler.generate_schema(
-            Annotated[Union[tuple(METHODS)], Field(discriminator="kind")]  # noqa: UP007  # a list
+            Annotated[Union[tuple(METHODS)], Field(discriminator="kind")]  # noqa: UP007 - see above
         )
 
 

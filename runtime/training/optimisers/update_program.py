@@ -108,7 +108,7 @@ class _Reader(Recorder):
         scope: dict[str, Any] = {"math": math}
         lines = [head, *self._lines, f"return {', '.join(tuples)},"]
         exec("\n    ".join(lines), scope)
-        return scope["numbers"]  # type: ignore[no-any-return]  # the lines define it
+        return scope["numbers"]  # type: ignore[no-any-return]  # made by exec, so it has no type
 
     def _number(self, x: Any) -> int:
         if isinstance(x, _Scalar):

@@ -445,7 +445,7 @@ class _Listener(FunctionMode):
         inputs = [recorder.begin(name, args, kwargs) for recorder in recorders]
         try:
             result = func(*args, **kwargs)
-        except Exception:  # whatever the program's call raises is noted, and goes on to it
+        except Exception:  # the program's own call may raise anything: it is noted and raised again
             for recorder in recorders:
                 recorder.raised(name)
             raise

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-torch = pytest.importorskip("torch")
+from gradwire.runtime.watch import watch
 
-from gradwire.runtime.watch import watch  # noqa: E402 - after the skip
-from gradwire.runtime.watch.torch.measures import norms  # noqa: E402 - after the skip
+torch = pytest.importorskip("torch")
+norms = pytest.importorskip("gradwire.runtime.watch.torch.measures").norms
 
 SHAPES = ((3, 4), (5,), (), (2, 2, 2), (0,))
 

@@ -235,7 +235,7 @@ class Question:
                 raise ValueError(f"{run.known}{run.why_not}")
             try:
                 yield
-            except Exception as error:  # a function of the user's may raise anything, and is named
+            except Exception as error:  # the user's function may raise anything: it is named
                 text = f"{run.named} fails for these inputs: {_in_short(error)}"
                 raise ValueError(text) from error
 
@@ -253,7 +253,7 @@ class Question:
                 self.why_not = HIDDEN
             elif difference:
                 self.why_not = OTHERWISE.format(difference)
-        except Exception as error:  # a function of the user's may raise anything: not live, then
+        except Exception as error:  # the user's function may raise anything: it isn't live
             self.why_not = FAILS.format(_in_short(error))
         finally:
             torch.random.set_rng_state(drawn)

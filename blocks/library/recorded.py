@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import (
     TYPE_CHECKING,
@@ -83,6 +83,10 @@ class Asked(Protocol):
         of the run.
         """
 
+    @property
+    def withheld(self) -> Collection[tuple[int, int]]:
+        """The outputs and inputs between which no gradient came when it was last asked for."""
+
     def knows(self, inputs: Sequence[Array]) -> bool:
         """Whether inputs are those of the run but for rounding."""
 
@@ -126,9 +130,10 @@ class Run(NamedTuple):
     def passes(self, output: int, slot: int) -> bool:
         """Whether gradient of an output passes to an input."""
         live = self.live
-        if live is None or live.depends is None:
-            return self.outputs[output].passes(slot)
-        return slot in live.depends[output]
+        if live is not None and live.depends is not None:
+            return slot in live.depends[output]
+        withheld = live is not None and (output, slot) in live.withheld
+        return self.outputs[output].passes(slot) and not withheld
 
     @property
     def why_not(self) -> str:

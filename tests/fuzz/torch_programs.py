@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +82,8 @@ class Drawn:
 
     def gradients(self, exact: bool = False) -> dict[str, Any]:
         """The gradients of its parameters in PyTorch, exact in float64. Raises what it raises."""
-        made = self.made()
+        as_double = replace(self, source=self.source.replace(".float()", ".double()"))
+        made = (as_double if exact else self).made()
         SET.clear()
         net, x = made["net"], made["x"]
         if exact:

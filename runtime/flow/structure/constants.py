@@ -212,10 +212,21 @@ class _Design:
         if len(path_parts(variable)) == 1:
             return False
         for head in self._flow.losses:
-            before = set(self._near.before(head.block))
-            if block in before and before.isdisjoint(others):
+            if block not in self._near.before(head.block):
+                continue
+            if self._before(head.block, stops).isdisjoint(others):
                 return False
         return True
+
+    def _before(self, block: InstancePath, stops: Collection[InstancePath]) -> set[InstancePath]:
+        """A block and those upstream of it by ways that don't lead through stops."""
+        found, pending = {block}, [block]
+        while pending:
+            sources = {source.block for source in self._near.sources(pending.pop()).values()}
+            further = sources - found - set(stops)
+            found |= further
+            pending.extend(further)
+        return found
 
     def _readers(self, variable: InstancePath) -> list[InstancePath]:
         return [wire.block for wire in self._near.beyond(variable)]

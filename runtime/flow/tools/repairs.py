@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.library.recorded import Recorded
 from gradwire.runtime.diagram import apply
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine import Session
@@ -266,6 +267,29 @@ def trial(session: Session, steps: tuple[Intervention, ...]) -> tuple[Session, B
     return repaired, change
 
 
+def _tried(
+    session: Session, steps: tuple[Intervention, ...], run: Callable[[Session], Run]
+) -> tuple[Session, Batch, Run]:
+    """A session of the repaired diagram, the change that makes it, and its run.
+
+    Live blocks may be asked there for the first time. What they send no gradient to then gets none,
+    rather than 0, so it is traced once more. Raises GradwireError.
+    """
+    repaired, change = trial(session, steps)
+    before, found = _withheld(repaired), run(repaired)
+    if _withheld(repaired) != before:
+        repaired, change = trial(session, steps)
+        found = run(repaired)
+    return repaired, change, found
+
+
+def _withheld(session: Session) -> list[tuple[int, int]]:
+    """Between which outputs and inputs of live blocks no gradient came."""
+    blocks = (instance.block for instance in session.program.instances.values())
+    runs = [block.run.live for block in blocks if isinstance(block, Recorded)]
+    return [edge for live in runs if live is not None for edge in sorted(live.withheld)]
+
+
 def told(
     repaired: Session,
     losses: Sequence[PortPath],
@@ -301,10 +325,15 @@ def _of_variables(
     """The gradients of variables, by one run, once what their plans have in common is done."""
     names = list(plans)
     try:
-        repaired, change = trial(session, plans[names[0]].steps)
         also = session.program.trainable if plans[names[0]].opened else ()
         wanted = [*dict.fromkeys([*names, *also])]
-        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=False, wrt=wanted)
+        repaired, change, run = _tried(
+            session,
+            plans[names[0]].steps,
+            lambda trial: trial.backward(
+                [loss], feeds=feeds, ports=[loss], contributions=False, wrt=wanted
+            ),
+        )
     except GradwireError as error:
         obstacle = f"it can't be run: {error.what}"
         return {name: replace(plan, obstacle=obstacle) for name, plan in plans.items()}
@@ -377,8 +406,11 @@ def _of_wire(
 ) -> Fix:
     """What comes back at ``key``, or with a tree at its ``wanted`` leaves, once all is repaired."""
     try:
-        repaired, change = trial(session, found.steps)
-        run = repaired.backward([loss], feeds=feeds, ports=[loss], contributions=True)
+        repaired, change, run = _tried(
+            session,
+            found.steps,
+            lambda trial: trial.backward([loss], feeds=feeds, ports=[loss], contributions=True),
+        )
     except GradwireError as error:
         return replace(found, obstacle=f"it can't be run: {error.what}")
     gradients = run.contributions

@@ -101,6 +101,18 @@ def test_a_discriminator_judges_data_as_well_as_what_is_detached():
     assert ("no_gradient", "generator") in said(of_both, X, Z)
 
 
+def test_what_only_feeds_a_stop_is_no_data_that_is_judged():
+    layer, shift = nn.Linear(4, 4), nn.Parameter(torch.ones(4))
+
+    def step(x):
+        first = layer(x)
+        with torch.no_grad():
+            features = first + shift
+        return layer(features).pow(2).mean()
+
+    assert said(step, X) == {("no_gradient", "shift")}
+
+
 def test_a_critic_passes_gradient_on_but_a_forgotten_head_is_unowned():
     actor, critic = network(4, 3), network(3, 1)
 

@@ -126,6 +126,7 @@ class Question:
     def __init__(self, call: Call, place_of: Callable[[Any], int | None], inputs: int) -> None:
         self.why_not = call.why_not
         self.depends: tuple[frozenset[int], ...] | None = None
+        self.withheld: set[tuple[int, int]] = set()
         self._function, self._picks = call.function, call.picks
         self._is_operator, self._is_tried = call.is_operator, False
         self._kept: list[Any] = [None] * inputs
@@ -182,7 +183,11 @@ class Question:
                 raise ValueError("its value is another than that of its blocks")
             shape, dtype = run.inputs[slot]
             sent = _sent(outputs[output], given[slot], gradient)
-            return np.zeros(shape, dtype) if sent is None else encoded(sent)
+            if sent is not None:
+                self.withheld.discard((output, slot))
+                return encoded(sent)
+            self.withheld.add((output, slot))
+            return np.zeros(shape, dtype)
 
     def try_at_once(self, run: Run, why_not: str = "") -> None:
         """Find out whether an operator does again what it did, and what gradient can come to,

@@ -11,6 +11,7 @@ import pytest
 
 import gradwire as gw
 from gradwire.blocks.errors import GradwireError, RunError
+from gradwire.runtime.flow import diagnose, fix
 from gradwire.runtime.interchange.export.source import export_source
 
 torch = pytest.importorskip("torch")
@@ -552,6 +553,36 @@ def test_nothing_is_asked_in_front_of_what_knows_its_inputs_no_more():
     text = "another recorded block of this diagram can't tell other inputs from those of the run"
     with pytest.raises(RunError, match=text):
         gw.Session(diagram).run(feeds={"x": np.ones((5, 3), np.float32)})
+
+
+def test_what_a_function_sends_no_gradient_is_not_promised_0():
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x)
+            return x * w
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None, (gradient * ctx.saved_tensors[0]).sum(0)
+
+    layer, w = nn.Linear(3, 4), nn.Parameter(torch.linspace(0.5, 1.5, 4))
+
+    def loss(x):
+        y = First.apply(layer(x), w)
+        with torch.no_grad():
+            features = torch.tanh(y)
+        return features.pow(2).mean()
+
+    session = gw.Session(gw.capture(loss, torch.randn(5, 3)).diagram)
+    found = {finding.key: finding for finding in diagnose(session)}
+    assert found["w"].fix.helps
+    for key in ("layer/weight", "layer/bias"):
+        assert "No gradient comes back even past no_grad" in found[key].sentence
+    sources = session.program.wire_sources.items()
+    wires = {path.block: wire for wire, path in sources}
+    assert fix(session, wires["w"]).helps
+    assert fix(session, wires["layer/weight"]).obstacle
 
 
 def test_a_copy_for_another_process_is_recorded():

@@ -55,9 +55,10 @@ def _norms_of_parts(flat: Any, counts: Sequence[int]) -> list[float] | None:
     """Those of parts of so many elements of a vector on the CPU, if it is real and none empty."""
     if flat.is_complex() or not all(counts):
         return None
-    numbers, starts = flat.double().numpy(), [0, *accumulate(counts[:-1])]
+    numbers, starts = flat.to(torch.float64, copy=True).numpy(), [0, *accumulate(counts[:-1])]
     with np.errstate(all="ignore"):
-        return cast("list[float]", np.sqrt(np.add.reduceat(numbers * numbers, starts)).tolist())
+        squares = np.square(numbers, out=numbers)
+        return cast("list[float]", np.sqrt(np.add.reduceat(squares, starts)).tolist())
 
 
 def _numbers(scalars: Sequence[Any]) -> list[float]:
@@ -69,7 +70,7 @@ def _numbers(scalars: Sequence[Any]) -> list[float]:
 def _dense(tensor: Any) -> Any:
     if hasattr(tensor, "to_local"):  # of a sharded parameter
         tensor = tensor.to_local()
-    return tensor if tensor.layout == torch.strided else tensor.coalesce().values()
+    return tensor if tensor.layout is torch.strided else tensor.coalesce().values()
 
 
 def _sizes(flat: Any, counts: Sequence[int]) -> list[float]:

@@ -7,13 +7,13 @@ random state as they were.
 from __future__ import annotations
 
 import random
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -28,12 +28,21 @@ _FILLING = frozenset({"masked_fill", "masked_fill_", "full", "full_like", "where
 """Functions that may be asked for infinities."""
 
 
-def random_state() -> Any:
-    """The state of all random numbers that a model may draw."""
-    numpy = sys.modules.get("numpy")
+def random_state(*, numpy: bool = True) -> Any:
+    """The state of all random numbers that a model may draw, or of all but NumPy's."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    drawn = None if numpy is None else numpy.random.get_state(legacy=True)
-    return torch.get_rng_state(), cuda, random.getstate(), drawn
+    return torch.get_rng_state(), cuda, random.getstate(), numpy_state() if numpy else None
+
+
+def numpy_state() -> Any:
+    """The state of NumPy's random numbers, which takes longer to get than all others together."""
+    return np.random.get_state(legacy=True)
+
+
+def has_drawn(before: Any) -> bool:
+    """Whether NumPy has drawn numbers since it had a state."""
+    _, key, *rest = numpy_state()
+    return rest != list(before[2:]) or not np.array_equal(key, before[1])
 
 
 def set_random_state(state: Any) -> None:
@@ -44,7 +53,7 @@ def set_random_state(state: Any) -> None:
         torch.cuda.set_rng_state_all(cuda)
     random.setstate(python)
     if drawn is not None:
-        sys.modules["numpy"].random.set_state(drawn)
+        np.random.set_state(drawn)
 
 
 @dataclass(eq=False)
@@ -233,6 +242,8 @@ def _as_before(model: Any, state: Any) -> Iterator[None]:
     set_random_state(state)
     try:
         yield
+        if state[-1] is None and has_drawn(now[-1]):
+            raise RuntimeError("it draws random numbers from NumPy, as it did in no recorded step")
     finally:
         set_random_state(now)
         for buffer, numbers in buffers:

@@ -42,6 +42,7 @@ from gradwire.runtime.watch.torch.recorder import Recorder
 from gradwire.runtime.watch.torch.replaying import (
     Forward,
     blamed,
+    has_drawn,
     random_state,
     tensors_in,
 )
@@ -118,6 +119,8 @@ class Watch:
         self.diagnosis: Diagnosis | None = None
         """What the doctor says of the last step that was captured whole."""
         self._forwards: list[Forward] = []
+        self._draws: bool | None = None
+        """Whether a recorded call of the model has drawn numbers from NumPy; None before one."""
         self._loss: Any = None
         self._calls = Calls()
         self._moves = Moves(self._trained)
@@ -350,7 +353,8 @@ class Watch:
     def _forward(self, module: Any, args: Any, kwargs: Any) -> None:
         self._calls.called()
         if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
-            self._forwards.append(Forward(args, kwargs, random_state()))
+            state = random_state(numpy=self._draws is not False or self._recorder is not None)
+            self._forwards.append(Forward(args, kwargs, state))
             self._is_checked = False
 
     def _forwarded(self, module: Any, args: Any, result: Any) -> None:
@@ -358,7 +362,10 @@ class Watch:
             self._forwards.clear()
         if not self._forwards or not torch.is_grad_enabled():
             return
-        came = self._forwards[-1].came
+        last = self._forwards[-1]
+        if self._recorder is not None and last.state[-1] is not None:
+            self._draws = bool(self._draws) or has_drawn(last.state[-1])
+        came = last.came
         for place, x in enumerate(tensors_in(result)):
             if x.requires_grad:
                 x.register_hook(partial(came.__setitem__, place))

@@ -42,11 +42,14 @@ class Small(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.table = nn.Embedding(5000, 16)
-        layers = [layer for _ in range(49) for layer in (nn.Linear(16, 16), nn.ReLU())]
-        self.layers, self.head = nn.Sequential(*layers), nn.Linear(16, 2, bias=False)
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(49))
+        self.head = nn.Linear(16, 2, bias=False)
 
     def forward(self, tokens: Any) -> Any:
-        return self.head(self.layers(self.table(tokens).mean(1)) + self.table(tokens).mean(1))
+        x = self.table(tokens).mean(1)
+        for layer in self.layers:  # past which gradient gets: numbers near 0 are slow to add
+            x = x + 0.1 * layer(x).relu()
+        return self.head(x)
 
 
 def seconds(run: Callable[[], None]) -> float:

@@ -363,6 +363,39 @@ def test_a_replay_leaves_buffers_gradients_and_random_numbers_as_they_were():
             assert torch.equal(p.grad.nan_to_num(), before.nan_to_num())
 
 
+class Drawing(Net):
+    """Draws from NumPy from one step on, and takes the logarithm of what it drew there."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.begins = 0, 0
+
+    def hidden(self, x):
+        self.calls += 1
+        if self.calls <= self.begins:
+            return super().hidden(x)
+        drawn = float(np.random.rand())  # noqa: NPY002  a replay has to repeat the global one
+        self.draws.append(drawn)
+        return super().hidden(x) * (drawn if self.calls < 4 else np.nan)
+
+
+@pytest.mark.parametrize("begins", [0, 2], ids=["always", "later"])
+def test_a_replay_draws_the_same_numbers_from_numpy_or_says_that_it_cannot(begins):
+    model = seeded(Drawing)
+    model.begins, model.draws = begins, []
+    optimizer = sgd(model)
+    with gw.watch(model, optimizer, quiet=True, capture=False) as watched:
+        for _ in range(4):
+            x, y = batch()
+            F.cross_entropy(model(x), y).backward()
+            before = list(model.draws)
+            optimizer.step()
+            optimizer.zero_grad()
+    (found,) = watched.found
+    assert (model.draws[len(before) :] == before[-1:]) == (begins == 0)
+    assert ("it draws random numbers from NumPy" in str(found)) == (begins != 0)
+
+
 def test_no_tensor_outlives_its_step():
     model = seeded(Net)
     optimizer, kept = sgd(model), []

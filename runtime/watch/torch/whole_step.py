@@ -65,13 +65,14 @@ def can_capture(model: Any, *, is_asked: bool) -> bool:
     if sum(p.numel() for p in model.parameters()) > MOST:
         return False
     # Recurrent layers round otherwise where operators are looked at, and any may be in the step.
-    if _has_recurrent():
-        gc.collect()  # what is only left over from earlier is not
+    if not _has_recurrent():
+        return True
+    gc.collect()  # what is only left over from earlier is not
     return not _has_recurrent()
 
 
 def _has_recurrent() -> bool:
-    return any(issubclass(type(x), torch.nn.RNNBase) for x in gc.get_objects())
+    return any(issubclass(cls, torch.nn.RNNBase) for cls in {type(x) for x in gc.get_objects()})
 
 
 class WholeStep:

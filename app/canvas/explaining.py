@@ -65,9 +65,13 @@ class ExplainingStage(Stage):
         """Key of the wire, or name of the block, that a card is about; it needs no tooltip."""
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
-        """Show a page of ``diagram``. Each page keeps its own camera."""
+        """Show a page of ``diagram``. Each page keeps its own camera. What is new on it is not
+        dimmed: the route is left.
+        """
+        known = len(self.view.scene.page.blocks)
         super().set_diagram(diagram, page)
-        before, self.view = self.view, replace(self.view, near_port=None, marks={})
+        route = self.view.route if len(self.view.scene.page.blocks) <= known else None
+        before, self.view = self.view, replace(self.view, near_port=None, marks={}, route=route)
         overlaid = not (self._trial_marks is None and self._guess_marks is None)
         if overlaid or self.view != before:
             self.update()

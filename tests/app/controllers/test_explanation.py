@@ -17,7 +17,7 @@ from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow import Cutter, ObservedFlow, State, Verdict
 from tests.app.canvas.pages import block as made
 from tests.app.canvas.pages import page
-from tests.app.mouse import LEFT, click_block
+from tests.app.mouse import LEFT, click_block, drop_block
 from tests.app.shell.test_main_window import nested
 
 W = Qt.Key.Key_W
@@ -97,6 +97,12 @@ class TestRoute:
         painted.clear()
         window.canvas.grab()
         assert painted == [len(window.canvas.view.scene.wire_keys)]
+
+    def test_a_new_block_leaves_the_route(self, window, qtbot):
+        click_wire(qtbot, window, "gate.x")
+        drop_block(window, "Relu", QPoint(200, 300))
+        assert window.canvas.route() is None
+        assert window.canvas.selected_wire() == "gate.x"
 
     def test_escape_leaves_the_route_first_and_then_the_wire(self, window, qtbot):
         click_wire(qtbot, window, "gate.x")

@@ -116,8 +116,8 @@ def w2(count: int = 1000, *, is_read: bool = True) -> Workload:
     """Scalar operations, as in small models of mechanics or in lessons.
 
     Each takes any of the last 30 values, but first what nothing has read so far and would be too
-    far back; the loss adds up what is left. Without ``is_read`` it reads the last three alone, as it did until
-    November 2026: then 389 of 1,013 blocks are for nothing, which compilers leave out.
+    far back; the loss adds up what is left. Without ``is_read`` it reads the last three alone, as
+    it did until November 2026: then 389 of 1,013 blocks are for nothing, which compilers leave out.
     """
     rng = np.random.default_rng(2)
     variables = {f"v{i}": np.float32(rng.uniform(-1, 1)) for i in range(10)}

@@ -164,12 +164,17 @@ def _parts(arrived: Sequence[Array], g: Array, rounding: Sequence[float]) -> Seq
     """
     places = range(len(arrived))
     sizes = [1, len(arrived), *range(2, len(arrived))]
+    found: list[tuple[float, tuple[int, ...]]] = []
     for chosen in islice(chain(*(combinations(places, size) for size in sizes)), MOST_SUMS):
         with np.errstate(invalid="ignore", over="ignore"):
-            whole = sum(arrived[i] for i in chosen)
-        if chosen and is_close(np.asarray(whole), g, sum(rounding[i] for i in chosen)):
-            return [float(place in chosen) for place in places]
-    return None
+            whole = np.asarray(sum(arrived[i] for i in chosen))
+            if chosen and is_close(whole, g, sum(rounding[i] for i in chosen)):
+                apart = np.abs(whole - g)
+                found.append((float(apart[np.isfinite(apart)].max(initial=0.0)), chosen))
+    if not found:
+        return None
+    _, nearest = min(found)  # one loss may be that much larger than all others
+    return [float(place in nearest) for place in places]
 
 
 def _factors(

@@ -1,9 +1,10 @@
 """What a loss does not change with: a shift that a softmax ignores or a norm takes away, apart from
-what a stop keeps constant.
+what a stop keeps constant; and all that is in front of outputs of which only the total is read, if
+that is the same whatever they are, as that of a softmax is 1.
 
-The derivative with respect to a shift of that kind is exactly 0, and what is computed in its place
-is rounding. A shift is followed from a wire towards the losses by the axes along which it is
-constant.
+The derivative with respect to it is exactly 0, and what is computed in its place is rounding. A
+shift is followed from a wire towards the losses by the axes along which it is constant, and so is a
+total.
 """
 
 from __future__ import annotations
@@ -41,14 +42,24 @@ def invariance(program: Program, losses: Sequence[PortPath], wires: Sequence[Wir
     """Why no loss changes with what these wires bring, for each of them: ``norm1 takes away the
     mean``; empty where one may.
     """
+    reasons = list(dict.fromkeys(map(_invariances(program, losses).reason, wires)))
+    return " and ".join(reasons) if all(reasons) else ""
+
+
+def constant_totals(program: Program, losses: Sequence[PortPath]) -> dict[InstancePath, str]:
+    """The blocks of whose outputs losses read only a total that never changes, with a sentence."""
+    totals = _invariances(program, losses).totals
+    return {path: totals.reason(path) for path in totals.sums}
+
+
+def _invariances(program: Program, losses: Sequence[PortPath]) -> Invariances:
     heads = program.of_numbers("heads", lambda: frozenset(x.block for x in program.heads()))
     # Asked for each of many losses: what they have besides is looked for once.
     key: Any = "others", id(losses)
     _, others = program.of_numbers(key, lambda: (losses, {x.block for x in losses} - heads))
     key = "invariances", frozenset(others)
     known: Invariances = program.of_numbers(key, lambda: Invariances(program, heads | others))
-    reasons = list(dict.fromkeys(map(known.reason, wires)))
-    return " and ".join(reasons) if all(reasons) else ""
+    return known
 
 
 class Invariances:
@@ -59,9 +70,12 @@ class Invariances:
         self._near = neighbours_of(program)
         self._heads = heads
         self._known: dict[tuple[WirePath, Axes], list[InstancePath]] = {}
+        self.totals = Totals(program, heads)
 
     def reason(self, wire: WirePath) -> str:
         """Why no loss changes with what a wire brings; empty where one may."""
+        if wire in self._program.wire_sources and (blocks := self.totals.ahead(wire)):
+            return " and ".join(map(self.totals.reason, blocks))
         found = self._removers(wire, frozenset(), 0) if wire in self._program.wire_sources else []
         soft = [block for block in found if self._near.kind(block) in _SOFTMAX]
         means = [block for block in found if block not in soft]
@@ -105,6 +119,129 @@ class Invariances:
         return list(found)
 
 
+class Totals:
+    """The blocks of a program of which only such a total is read, and what adds it up."""
+
+    def __init__(self, program: Program, heads: Collection[InstancePath]) -> None:
+        self._program = program
+        self._near = neighbours_of(program)
+        self._heads = heads
+        self.sums: dict[InstancePath, list[InstancePath]] = {}
+        """For each the blocks that add up all of its outputs."""
+        for path, instance in program.instances.items():
+            along = _TOTALS.get(instance.block.type_name())
+            sums = self._sums_of(path, along) if along else []
+            if sums:
+                self.sums[path] = sums
+        self._read = self._read_otherwise() if self.sums else set()
+
+    def ahead(self, wire: WirePath) -> list[InstancePath]:
+        """The blocks, one on each way from a wire to a loss, of which only the total is read; none
+        where there is a way without one.
+        """
+        first = self._program.wire_targets[wire]
+        if not self.sums or first in self._read:
+            return []
+        return [path for path in self._near.after(first) if path in self.sums]
+
+    def reason(self, block: InstancePath) -> str:
+        """Why no loss changes with what such a block is given."""
+        is_soft = self._near.kind(block) == "Softmax"
+        words = phrases.ADDS_UP_TO_1 if is_soft else phrases.ADDS_UP
+        return words.format(block, sentences.names(self.sums[block]))
+
+    def _read_otherwise(self) -> set[InstancePath]:
+        """The blocks that a loss reads by a way on which no such total is."""
+        found = set(self._heads)
+        pending = list(found)
+        while pending:
+            for source in self._near.sources(pending.pop()).values():
+                block = source.block
+                if block not in found and block not in self.sums and not self._is_closed(block):
+                    found.add(block)
+                    pending.append(block)
+        return found
+
+    def _is_closed(self, path: InstancePath) -> bool:
+        block = self._program.block(path)
+        return isinstance(block, StopGradient) and not block.open
+
+    def _sums_of(
+        self,
+        path: InstancePath,
+        along: Callable[[Any, Shape, Collection[str]], list[int] | None],
+    ) -> list[InstancePath]:
+        source = self._near.sources(path).get("x")
+        out = self._program.ports.get(path.port("out"))
+        if source is None or out is None:
+            return []
+        axes = along(self._program.block(path), out.shape, self._near.sources(path))
+        places = {axis % len(out.shape) for axis in axes or ()}
+        if not any(out.shape[place] > 1 for place in places):
+            return []
+        return self._added_up(path, frozenset(places), 0) or []
+
+    def _added_up(
+        self, path: InstancePath, axes: frozenset[int], depth: int
+    ) -> list[InstancePath] | None:
+        """The blocks that add up all outputs of a block along these axes; None if one is read
+        otherwise.
+        """
+        found: dict[InstancePath, None] = {}
+        shape = self._program.ports[path.port("out")].shape
+        for wire in self._near.readers(path):
+            target = self._program.wire_targets[wire]
+            block = self._program.block(target)
+            if is_view(block) or self._is_closed(target):
+                continue
+            sums = self._at(target, wire, shape, axes, depth)
+            if sums is None:
+                return None
+            found |= dict.fromkeys(sums)
+        return list(found)
+
+    def _at(
+        self,
+        path: InstancePath,
+        wire: WirePath,
+        shape: Shape,
+        axes: frozenset[int],
+        depth: int,
+    ) -> list[InstancePath] | None:
+        if path in self._heads:  # of several elements a loss is the sum
+            return [path]
+        out = self._program.ports.get(path.port("out"))
+        if out is None or depth == _DEPTH:
+            return None
+        shift = _Shift(self._program, path, wire.within_block, shape, axes, out.shape)
+        further: set[int] | None = None
+        if shift.kind in ("Mean", "Sum"):
+            summed = _axes(shift.block.axis, len(shape))
+            if axes <= summed:
+                return [path]
+            kept = (
+                range(len(shape)) if shift.block.keepdims else sorted({*range(len(shape))} - summed)
+            )
+            further = {place for place, axis in enumerate(kept) if axis in axes - summed}
+        elif shift.kind in _SAME:
+            further = set(axes)
+        elif shift.kind in _RESHAPING:
+            further = set(range(len(out.shape)))
+        elif shift.kind in ("Add", "AddN", "Sub"):
+            further = shift.aligned()
+        elif shift.kind == "Mul" or (shift.kind == "Div" and shift.port == "a"):
+            moved = shift.aligned()
+            further = moved if moved <= shift.factors_alike() else None
+        return None if further is None else self._added_up(path, frozenset(further), depth + 1)
+
+
+def _axes(axis: Any, count: int) -> set[int]:
+    """The axes of a reduction."""
+    if axis is None:
+        return set(range(count))
+    return {each % count for each in ([axis] if isinstance(axis, int) else axis)}
+
+
 class _Shift:
     """A shift that comes to an input of a block."""
 
@@ -139,11 +276,11 @@ class _Shift:
             return _reshaped(self.shape, self.constant, self.out)
         match self.kind, self.port:
             case (("Add" | "AddN" | "Sub" | "Broadcast"), _):
-                return self._aligned()
+                return self.aligned()
             case ("Mul", _) | ("Div", "a"):
-                return self._aligned() & self._constant_factor()
+                return self.aligned() & self.factors_alike()
             case "Where", "a" | "b" if self._hides():
-                return self._aligned()
+                return self.aligned()
             case "Transpose", _:
                 order = self.block.perm or range(len(self.shape))[::-1]
                 return {place for place, axis in enumerate(order) if axis in self.constant}
@@ -161,12 +298,12 @@ class _Shift:
                 return self._summed()
         return None
 
-    def _aligned(self) -> set[int]:
+    def aligned(self) -> set[int]:
         """The axes by the places that they have in the output, and those that are new."""
         new = len(self.out) - len(self.shape)
         return {*range(new), *(axis + new for axis in self.constant)}
 
-    def _constant_factor(self) -> set[int]:
+    def factors_alike(self) -> set[int]:
         """The axes of the output along which the other factor is constant."""
         other = {"a": "b", "b": "a"}[self.port]
         shape = self._other_shape(other)
@@ -244,3 +381,23 @@ _REMOVED: Mapping[tuple[str, str], Callable[[Any, Shape], list[int]]] = {
     ("Softmax", "x"): lambda block, _: [block.axis],
 }
 """The axes along which what is constant is removed, by type and input."""
+
+
+def _softmax_axes(block: Any, _: Shape, __: Collection[str]) -> list[int] | None:
+    return [block.axis]
+
+
+def _norm_axes(block: Any, shape: Shape, wired: Collection[str]) -> list[int] | None:
+    return None if "weight" in wired or block.is_given("weight") else own_axes(block, shape)
+
+
+def _batch_axes(block: Any, shape: Shape, _: Collection[str]) -> list[int] | None:
+    return batch_axes(block, shape)
+
+
+_TOTALS: Mapping[str, Callable[[Any, Shape, Collection[str]], list[int] | None]] = {
+    "BatchNorm": _batch_axes,
+    "LayerNorm": _norm_axes,
+    "Softmax": _softmax_axes,
+}
+"""The axes along which outputs add up to the same whatever the input is, by type; None for none."""

@@ -20,6 +20,8 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.norms import combined_rms, rms
 from gradwire.runtime.flow.analyse import Flow, analyse
 from gradwire.runtime.flow.structure.disagreements import carried
+from gradwire.runtime.flow.structure.invariances import invariance
+from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.structure.slots import Bypass
 from gradwire.runtime.flow.structure.surrogates import Surrogate, surrogate_of
 from gradwire.runtime.flow.tools.interventions import (
@@ -354,6 +356,8 @@ def _of_variables(
     return {
         name: _in_vain(plan)
         if gradient is None
+        else replace(plan, obstacle=sentences.without_effect(why))
+        if (why := _invariance(repaired, name))
         else replace(
             plan, change=change, gradient=gradient, rms=rms(gradient), cost=cost, zeroed=zeroed,
             by_loss=several.get(name, {}), total=totals.get(name),
@@ -361,6 +365,12 @@ def _of_variables(
         for name, plan in plans.items()
         for gradient in [run.gradients[name]]
     }  # fmt: skip
+
+
+def _invariance(repaired: Session, name: str) -> str:
+    """Why no loss of a repaired diagram changes with a variable; empty where one may."""
+    wires = neighbours_of(repaired.program).readers(InstancePath(name))
+    return invariance(repaired.program, repaired.losses, wires)
 
 
 def _by_loss(

@@ -7,6 +7,8 @@ from __future__ import annotations
 CARRIES = "Carries ∂{0}/∂{1}: {2}. Route: {3}."
 INVARIANT = "∂{0}/∂{1} is 0, and {2} only rounding: {3}."
 IGNORES_SHIFT = "the softmax of {0} ignores what is added to all of a row"
+ADDS_UP_TO_1 = "what {0} gives adds up to 1 whatever it is given, and {1} adds it all up"
+ADDS_UP = "what {0} gives adds up to the same whatever it is given, and {1} adds it all up"
 TAKES_MEAN = "{0} takes away the mean, and with it what is added to all"
 VARIABLE = "∂{0}/∂{1}: {2}. {3}"
 TOGETHER = "{0} together: {1}"

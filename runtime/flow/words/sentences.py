@@ -198,6 +198,11 @@ def in_vain(blocks: str) -> str:
     return f"No gradient comes back even past {blocks}."
 
 
+def without_effect(why: str) -> str:
+    """What a repair would give where no loss changes with the variable."""
+    return f"it would be 0, because {why}."
+
+
 def on_purpose(block: str) -> str:
     """Where a StraightThrough stands already: another would take the gradient of its soft side."""
     return f"For a gradient here, add a loss that reads this before {block}."

@@ -105,6 +105,10 @@ _POLES_NEARBY = {
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
+CONSTANT_TOTAL = (
+    "{0}, so no loss changes with it. Compare its numbers with labels, or weigh them, before they "
+    "are added up."
+)
 MORE_CLASSES = "Give it logits of two classes or more, or use BinaryCrossEntropy for one logit."
 MORE_KEYS = "Give it a sequence of two keys or more."
 LARGER_BATCH = (

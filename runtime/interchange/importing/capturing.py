@@ -47,8 +47,8 @@ def capture(
     arrays inputs. For PyTorch, parameters of modules become variables and tensors among the
     arguments inputs; the branches and loops are those of this run. It leaves parameters, buffers,
     gradients, optimisers and random states as they were, but not iterators, data loaders and other
-    objects of Python that the program changes. The groups of a PyTorch ``optimizer``, or of that of a scheduler,
-    become the recipe.
+    objects of Python that the program changes. The groups of a PyTorch ``optimizer``, or of that
+    of a scheduler, become the recipe.
 
     Raises UnsupportedError where no block can express an operation, FileError where there is no
     result called ``loss``, RunError where models can't be captured by the PyTorch that is here.

@@ -374,7 +374,7 @@ class Drawing(Net):
         self.calls += 1
         if self.calls <= self.begins:
             return super().hidden(x)
-        drawn = float(np.random.rand())  # noqa: NPY002  a replay has to repeat the global one
+        drawn = float(np.random.rand())
         self.draws.append(drawn)
         return super().hidden(x) * (drawn if self.calls < 4 else np.nan)
 

@@ -125,3 +125,83 @@ def test_what_is_not_compared_or_not_trained_is_fine(others):
     x = trained(1, 1)
     found = diagnose(Session(b.build(weighed(b.add(x, others(x))))))
     assert "single" not in {finding.complaint.name for finding in found}
+
+
+def inside(x):
+    """What is in front of the blocks, through a step that is not linear."""
+    return b.tanh(b.linear(x, trained(4, 4, name="w")))
+
+
+def data():
+    return b.constant("x", DRAW.normal(size=(6, 4)), dtype="float64")
+
+
+def soft(axis=-1):
+    return b.softmax(inside(data()), axis=axis, name="it")
+
+
+def stopped():
+    x = soft()
+    return b.add(b.sum(x), b.mean(b.square(b.stop_gradient(x))))
+
+
+ROWS = np.arange(6.0)[:, None]
+TOTALS = {
+    "mean": lambda: b.mean(soft()),
+    "rows first": lambda: b.mean(b.sum(soft(), axis=-1)),
+    "columns first": lambda: b.sum(b.mean(soft(), axis=0)),
+    "scaled": lambda: b.sum(-2.0 * soft() / 3.0),
+    "weights of rows": lambda: b.sum(b.mul(soft(), b.constant("rows", ROWS, dtype="float64"))),
+    "reshaped": lambda: b.sum(b.reshape(soft(), shape=(24,))),
+    "shifted": lambda: b.mean(soft() - b.constant("y", np.eye(6, 4), dtype="float64")),
+    "along the batch": lambda: b.sum(b.sum(soft(0), axis=0) * b.constant("c", [1.0, 2, 3, 4])),
+    "read besides, behind a stop": stopped,
+    "a loss of several": soft,
+    "batch norm": lambda: b.mean(b.batch_norm(inside(data()), name="it")),
+    "layer norm": lambda: b.sum(b.layer_norm(inside(data()), name="it")),
+}
+
+
+@pytest.mark.parametrize("made", TOTALS.values(), ids=TOTALS)
+def test_a_total_that_never_changes_is_the_only_complaint(made):
+    session = Session(b.build(b.loss(made())))
+    (found,) = diagnose(session)
+    assert (found.complaint.name, found.key, found.culprit) == ("constant_total", "it", "it")
+    assert "so no loss changes with it. Compare its numbers with labels" in found.sentence
+    observed = observe(session)
+    assert np.abs(observed.gradient("w")).max() < 1e-15 and "adds it all up" in (
+        observed.invariance("w")
+    )
+
+
+READ_OTHERWISE = {
+    "squares": lambda: b.sum(b.square(soft())),
+    "weights of columns": lambda: b.sum(soft() * b.constant("c", [1.0, 2.0, 3.0, 4.0])),
+    "other axis": lambda: b.sum(b.square(b.sum(soft(), axis=0))),
+    "part of it": lambda: b.sum(b.slice(soft(), begin=(0, 0), size=(6, 2))),
+    "read besides": lambda: b.add(b.sum(x := soft()), b.mean(b.square(x))),
+    "its input is read": lambda: b.add(
+        b.sum(b.softmax(x := inside(data()), name="it")), b.mean(b.square(x))
+    ),
+    "a layer norm with weights": lambda: b.sum(
+        b.layer_norm(inside(data()), b.variable("g", [1.0, 2.0, 3.0, 4.0]), name="it")
+    ),
+}
+
+
+@pytest.mark.parametrize("made", READ_OTHERWISE.values(), ids=READ_OTHERWISE)
+def test_a_total_that_may_change_has_no_such_reason(made):
+    session = Session(b.build(b.loss(made())))
+    observed = observe(session)
+    assert np.abs(observed.gradient("w")).max() > 1e-6
+    assert observed.invariance("w") == ""
+
+
+def test_a_repair_that_opens_the_way_to_a_constant_total_is_not_offered():
+    session = Session(b.build(b.loss(b.mean(b.stop_gradient(soft(), name="sg")))))
+    (found,) = diagnose(session)
+    assert found.key == "w" and found.fix.rms is None and not found.fix.helps
+    assert found.sentence.endswith(
+        "Without sg: it would be 0, because what it gives adds up to 1 whatever it is given, and "
+        "mean1 adds it all up."
+    )

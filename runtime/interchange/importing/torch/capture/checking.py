@@ -21,6 +21,7 @@ from gradwire.runtime.diagram.measurements import Measurements
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.analyse import analyse
+from gradwire.runtime.flow.structure.invariances import invariance
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.structure.singles import single
 from gradwire.runtime.flow.words.states import PASSING
@@ -248,6 +249,13 @@ class _Comparing:
                 return True
         return False
 
+    def _is_rounding(self, loss: str, variable: str, *gradients: NDArray[Any] | Measured) -> bool:
+        """Whether all of a gradient is rounding, as the loss does not change with the variable."""
+        program = self._session.program
+        wires = neighbours_of(program).readers(InstancePath(variable))
+        is_small = largest(gradients) <= _GRADIENT_STEPS * self._theirs.epsilon
+        return is_small and bool(invariance(program, [PortPath(loss)], wires))
+
     def _rounded(self, loss: str) -> Sequence[Run]:
         """Runs with other last digits of all variables."""
         if loss not in self._roundings:
@@ -301,6 +309,8 @@ class _Comparing:
                 how_far = apart(ours, gradient, at_least)
                 if self._is_near(how_far, self._within, loss, path, ours, at_least):
                     self._most_apart = max(self._most_apart, how_far)
+                elif self._is_rounding(loss, path, ours, gradient):
+                    continue
                 else:
                     yield differing("gradient", loss, at, gradient, ours, how_far)
 

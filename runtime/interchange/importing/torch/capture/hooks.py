@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
+from gradwire.runtime.interchange.importing.torch.inspection import tensors_in
 from gradwire.runtime.interchange.importing.torch.places import place_of
 
 if TYPE_CHECKING:
@@ -32,6 +36,22 @@ def hooked_last(recording: Recording, entry: Tensor, tensor: Any, *hooks: Any) -
     """Put up what hooks make of a gradient that has been accumulated."""
     written = " and ".join(dict.fromkeys(map(_written, hooks)))
     recording.regions.hook(tensor, entry, "hook", written, is_last=True)
+
+
+def hooked_in_vain(recording: Recording, module: Any, result: Any) -> None:
+    """Put up the hooks of a module on what it gives where gradient is off: nobody has called them,
+    so that what they would make of a gradient is not known.
+    """
+    hooks = [*module._backward_pre_hooks.values(), *module._backward_hooks.values()]
+    if not hooks or torch.is_grad_enabled():
+        return
+    written = " and ".join(dict.fromkeys(map(_written, hooks)))
+    with recording.paused(), torch._C.DisableTorchFunction(), recording.here():
+        for tensor in tensors_in(result):
+            value = recording.value_of(tensor)
+            if value is not None and value.is_float and is_derived(value):
+                made = recording.regions.unasked_hook(tensor, value, written)
+                recording.entry(tensor).value = made
 
 
 def _written(hook: Callable[[Any], Any]) -> str:

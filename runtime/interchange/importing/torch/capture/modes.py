@@ -27,6 +27,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.functions import applied
+from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked_in_vain
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
 from gradwire.runtime.interchange.importing.torch.inspection import is_composite
 from gradwire.runtime.interchange.importing.torch.steps.noting import noted
@@ -156,7 +157,12 @@ def watched(
         recording.enter(names[id(module)])
 
     def leave(module: Any, args: Any, result: Any) -> None:
-        recording.guarded(recording.leave)
+        recording.guarded(partial(left, module, result))
+
+    def left(module: Any, result: Any) -> None:
+        if recording.active and not is_transformed():
+            hooked_in_vain(recording, module, result)
+        recording.leave()
 
     def report(function: Any, call: Callable[[], Any], args: Sequence[Any]) -> Any:
         once = Once(recording, call)

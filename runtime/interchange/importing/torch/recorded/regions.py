@@ -377,6 +377,18 @@ class Regions:
         stage.remark("note", f"{written} changes this gradient: it is that of this run.", made)
         return region
 
+    def unasked_hook(self, tensor: Any, value: Staged, written: str) -> Staged:
+        """The value of a tensor behind a hook that no gradient came to."""
+        kind = [(value.dtype, value.shape)]
+        region = Region(written, kind, kind, [seen(tensor)], [], [{0}], unasked=[0])
+        region.same = {0}
+        stage = self._recording.stage
+        made = stage.block("Recorded", value, name="hook", **parameters_of(region, 0))
+        stage.remark(
+            "note", f"No gradient came to {written}: what it makes of one is unknown.", made
+        )
+        return made
+
     def _hook_of(self, value: Staged) -> Region | None:
         """The hook on a tensor that a value comes from, if it does from one."""
         return next((x for x in self.all if x.made is value and x.hook and not x.heads), None)

@@ -395,6 +395,24 @@ def test_other_hooks_have_the_gradient_of_the_run():
     assert imported.remarks[-1].text.startswith("Agrees with PyTorch")
 
 
+def test_what_a_hook_makes_of_gradient_that_no_grad_keeps_away_is_unknown():
+    layer, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    layer.register_full_backward_pre_hook(lambda module, gradients: [2 * g for g in gradients])
+
+    def step():
+        with torch.no_grad():
+            y = layer(x)
+        return y.pow(2).mean()
+
+    imported = gw.capture(step)
+    assert any("what it makes of one is unknown" in str(each) for each in imported.remarks)
+    found = gw.diagnose(gw.Session(imported.diagram))
+    assert {each.complaint.name for each in found} == {"no_gradient"}
+    for each in found:
+        assert each.fix is not None and each.fix.rms is None
+        assert "what it sends on is unknown" in each.sentence
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_a_checkpoint_passes_gradient(reentrant):
     imported = captured(lambda y: checkpoint(torch.exp, y, use_reentrant=reentrant))

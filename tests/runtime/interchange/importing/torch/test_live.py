@@ -257,6 +257,23 @@ def test_several_losses_send_back_what_they_did_one_after_the_other():
     assert own["None"] == pytest.approx(own[str([second, third])] + own[str([first])], rel=1e-4)
 
 
+def test_a_loss_that_is_far_larger_than_another_does_not_hide_it():
+    layer, x = nn.Linear(3, 4), torch.randn(5, 3)
+
+    def step():
+        y = Halving.apply(layer(x))
+        for loss in (1e4 * y.sum(), y.pow(2).sum()):
+            loss.backward(retain_graph=True)
+
+    session = gw.Session(gw.capture(step).diagram)
+    step()
+    found = session.backward().gradients["layer/weight"]
+    assert found == pytest.approx(layer.weight.grad.numpy(), rel=1e-6)
+    assert found != pytest.approx(
+        session.backward([session.losses[0]]).gradients["layer/weight"], rel=1e-6
+    )
+
+
 class Counting(torch.autograd.Function):
     calls = 0
 

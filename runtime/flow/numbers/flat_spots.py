@@ -111,7 +111,7 @@ class ZeroSpot:
                 return ""
             case Zero.CANCELS:
                 summed = self._is_whole_softmax and self.is_summed
-                return value_sentences.WHOLE_SOFTMAX if summed else ""
+                return value_sentences.WHOLE if summed else ""
             case Zero.FLAT if self.is_product:
                 return ""
             case Zero.FLAT:

@@ -105,10 +105,6 @@ _POLES_NEARBY = {
 SMALL_WEIGHTS = "Start with larger weights, or normalise between the blocks."
 OTHER_AXIS = "Set its axis to the one along which the elements compete, or use Sigmoid."
 SINGLE = "Use Sigmoid for a single output."
-CONSTANT_TOTAL = (
-    "{0}, so no loss changes with it. Compare its numbers with labels, or weigh them, before they "
-    "are added up."
-)
 MORE_CLASSES = "Give it logits of two classes or more, or use BinaryCrossEntropy for one logit."
 MORE_KEYS = "Give it a sequence of two keys or more."
 LARGER_BATCH = (
@@ -118,7 +114,8 @@ LARGER_BATCH = (
 FEWER_GROUPS = "Use fewer groups, or leave it out."
 MORE_AXES = "Normalise along axes of more than one number, or leave it out."
 ANGLE_AXIS = "Move the axis of the vectors to the end."
-WHOLE_SOFTMAX = "Let the loss read its elements, not their sum."
+WHOLE = "Let the loss read its elements, not their sum."
+CONSTANT_TOTAL = f"{{0}}, so no loss changes with it. {WHOLE}"
 EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
 SWAPPED = (

@@ -167,7 +167,7 @@ def test_a_total_that_never_changes_is_the_only_complaint(made):
     session = Session(b.build(b.loss(made())))
     (found,) = diagnose(session)
     assert (found.complaint.name, found.key, found.culprit) == ("constant_total", "it", "it")
-    assert "so no loss changes with it. Compare its numbers with labels" in found.sentence
+    assert "so no loss changes with it. Let the loss read its elements" in found.sentence
     observed = observe(session)
     assert np.abs(observed.gradient("w")).max() < 1e-15 and "adds it all up" in (
         observed.invariance("w")

@@ -137,7 +137,6 @@ def nearly_constant_sum():
 @pytest.mark.parametrize(
     ("diagram", "cure"),
     [
-        (softmax_summed, "Let the loss read its elements, not their sum."),
         (softmax_of_one, "Use Sigmoid for a single output."),
         (softmax_across_one_row, "Set its axis to the one along which the elements compete"),
         (softmax_of_far_scores, "Keep its inputs near each other"),
@@ -155,6 +154,13 @@ def nearly_constant_sum():
 def test_the_doctor_names_the_cure(diagram, cure):
     findings = {finding.key: finding for finding in diagnose(Session(b.build(diagram())))}
     assert cure in findings["x"].sentence
+
+
+def test_the_doctor_says_of_the_softmax_that_its_sum_alone_is_read():
+    (found,) = diagnose(Session(b.build(softmax_summed())))
+    assert found.key == "soft" and found.sentence.endswith(
+        "so no loss changes with it. Let the loss read its elements, not their sum."
+    )
 
 
 def test_the_doctor_does_not_complain_of_what_passes_by_training_alone():

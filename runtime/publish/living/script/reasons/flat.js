@@ -168,7 +168,7 @@ class ZeroSpot {
     if (this.why === 'CANCELS') {
       const kinds = this.near.beyond(this.block).map((wire) => this.near.kind(this.near.targets[wire]));
       const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');
-      return this.isWholeSoftmax && isSummed ? SAY.WHOLE_SOFTMAX : '';
+      return this.isWholeSoftmax && isSummed ? SAY.WHOLE : '';
     }
     if (this.isProduct) return '';
     if (this.isImprobable) return SAY.AS_LOGITS;

@@ -1,53 +1,43 @@
 """Blocks: forward arithmetic on a namespace ``xp``, and the registry that finds them."""
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from gradwire.blocks.block import REQUIRED, Block, InputPort, Opaque, Source
-    from gradwire.blocks.elementwise import Elementwise
-    from gradwire.blocks.values import DTYPES, PortLiteral, Tensor
 
-__all__ = [
-    "DTYPES",
-    "REQUIRED",
-    "Block",
-    "Elementwise",
-    "InputPort",
-    "Opaque",
-    "PortLiteral",
-    "Source",
-    "Tensor",
-    "imported_on_use",
-]
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """``__getattr__`` and ``__all__`` of a package or module, from the stub beside its file.
+
+    The stub is what type checkers read: a name is exported as ``from … import Name as Name``, and
+    imported when it is first used. All packages export by this, and import none of their own
+    modules. Python locks a module before its package, so that of two threads that began at either
+    end each would wait for the other, and one gets half a module. No name may be that of a module
+    of the package itself: whichever thread finishes last decides which of the two it is.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_bytes())
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    module_of = {alias.asname: str(each.module) for each in imports for alias in each.names}
+    module_of.pop(None, None)  # what the stub itself needs
+    return _importing(package, module_of), sorted(module_of)
 
 
 def imported_on_use(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """``__getattr__`` of a package: ``names`` has the names of each module, without the package's.
+    """As ``attach_stub``, with the names of each module, without the package's, in ``names``."""
+    modules = names.items()
+    return _importing(package, {n: f"{package}.{m}" for m, each in modules for n in each.split()})
 
-    All packages export by this, and import none of their own modules. Python locks a module before
-    its package, so that of two threads that began at either end each would wait for the other, and
-    one gets half a module. No name may be that of a module of the package itself: whichever thread
-    finishes last decides which of the two it is.
-    """
-    module_of = {name: module for module, each in names.items() for name in each.split()}
 
+def _importing(package: str, module_of: Mapping[Any, str]) -> Callable[[str], Any]:
     def get(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{package}.{module_of[name]}"), name)
+        found = getattr(import_module(module_of[name]), name)
         return vars(sys.modules[package]).setdefault(name, found)  # looked up once
 
     return get
 
 
-__getattr__ = imported_on_use(
-    __name__,
-    {
-        "block": "REQUIRED Block InputPort Opaque Source",
-        "elementwise": "Elementwise",
-        "values": "DTYPES PortLiteral Tensor",
-    },
-)
+__getattr__, __all__ = attach_stub(__name__, __file__)

@@ -1,19 +1,5 @@
 """Pages: a diagram inside a block, run once or once per step."""
 
-from typing import TYPE_CHECKING
+from gradwire.blocks import attach_stub
 
-from gradwire.blocks import imported_on_use
-
-if TYPE_CHECKING:
-    from gradwire.blocks.library.pages.page import Composite, Page, PageInput, PageOutput
-    from gradwire.blocks.library.pages.scan import Scan
-
-__all__ = ["Composite", "Page", "PageInput", "PageOutput", "Scan"]
-
-__getattr__ = imported_on_use(
-    __name__,
-    {
-        "page": "Composite Page PageInput PageOutput",
-        "scan": "Scan",
-    },
-)
+__getattr__, __all__ = attach_stub(__name__, __file__)

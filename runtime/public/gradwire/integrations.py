@@ -1,7 +1,5 @@
 """Watching in the places where people train: see ``gradwire.runtime.watch.integrations``."""
 
-from importlib import import_module
+from gradwire.blocks import attach_stub
 
-
-def __getattr__(name: str) -> object:
-    return getattr(import_module(f"{__package__}.runtime.watch.integrations"), name)
+__getattr__, __all__ = attach_stub(__name__, __file__)

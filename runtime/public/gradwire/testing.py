@@ -8,21 +8,6 @@
 What they are is said in ``gradwire.runtime.programs.assertions``.
 """
 
-from typing import TYPE_CHECKING
+from gradwire.blocks import attach_stub
 
-if TYPE_CHECKING:
-    from gradwire.runtime.programs.assertions import (
-        Gradients,
-        assert_all_trained,
-        gradients,
-    )
-
-__all__ = ["Gradients", "assert_all_trained", "gradients"]
-
-
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__package__}.runtime.programs.assertions"), name)
+__getattr__, __all__ = attach_stub(__name__, __file__)

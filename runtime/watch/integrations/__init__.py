@@ -6,22 +6,3 @@
 
 Each imports its host when it is asked for, and none before.
 """
-
-from importlib import import_module
-
-_MODULES = {
-    "KerasWatch": "keras",
-    "LightningWatch": "lightning",
-    "TrainerWatch": "transformers",
-    "to_mlflow": "loggers",
-    "to_tensorboard": "loggers",
-    "to_wandb": "loggers",
-    "watch_engine": "ignite",
-    "watch_optimizer": "optax",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

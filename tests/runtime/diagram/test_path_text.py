@@ -28,7 +28,6 @@ JUSTIFIED = {
     "runtime/programs/projects.py": "names of tables",
     "runtime/programs/references.py": "revisions and files",
     "runtime/programs/reviews.py": "the last name of a path",
-    "runtime/watch/integrations/__init__.py": "names of modules",
     "runtime/watch/diagram.py": "names of parameters of modules",
     "runtime/progress_bars.py": "how much of how much",
     "runtime/watch/torch/recorder.py": "names of attributes",

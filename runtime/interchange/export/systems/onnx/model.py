@@ -78,7 +78,7 @@ def onnx_model(content: Content) -> bytes:
 def _package() -> Any:
     """The onnx package, which is an extra."""
     extras.require("onnx", "Writing ONNX", ExportError)
-    import onnx  # before its modules: see imported_on_use
+    import onnx  # before its modules: see attach_stub
     import onnx.helper
     import onnx.numpy_helper
 

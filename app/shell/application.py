@@ -42,9 +42,6 @@ def run(path: Path | None) -> int:
     progress_bars.turn_off()  # a window shows progress itself
     gc.disable()  # until GarbageCollector takes over: nothing that is imported is garbage
     # Import Qt only now that it is known to be available.
-    from gradwire.app.shell import qt_import
-
-    qt_import.load()
     from gradwire.app.services import typeface
 
     typeface.preload()

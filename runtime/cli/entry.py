@@ -102,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         hide_warnings()
+        gc.freeze()  # nothing that was imported is garbage
     if arguments is None and typed[:1] and typed[0] in _COMPUTING:
         exit_on_interrupt()
         gc.set_threshold(_OBJECTS)

@@ -49,6 +49,7 @@ from gradwire.runtime.diagram.model import (
     is_size,
 )
 from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -71,6 +72,7 @@ _BLOCKS_PER_PULSE = 64
 _NUMBERS = frozenset({int, float})
 
 
+@uncollected()
 def read(
     text: str,
     source: str | None = None,

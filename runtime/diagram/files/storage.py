@@ -42,7 +42,6 @@ from gradwire.runtime.diagram.files.tensors import (
     is_file_name,
 )
 from gradwire.runtime.diagram.files.writing import large_arrays, write
-from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
@@ -69,14 +68,12 @@ _DIGEST = re.compile(r"\.[0-9a-f]{16}\.safetensors")
 
 
 @explained
-@uncollected()
 def loads(text: str) -> Diagram:
     """Read a diagram from text; raises FileError with line and column."""
     return read(text)
 
 
 @explained
-@uncollected()
 def dumps(diagram: Diagram) -> str:
     """The canonical text of a diagram, with all arrays inline; raises FileError."""
     return write(diagram)
@@ -87,7 +84,6 @@ def _ignore_pulse(done: float) -> None:
 
 
 @explained
-@uncollected()
 def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore_notice) -> Diagram:
     """Load a diagram file; raises FileError with line and column.
 
@@ -102,7 +98,6 @@ def load(path: str | Path, pulse: Pulse = _ignore_pulse, notice: Notice = ignore
     return replace(found, folder=folder)
 
 
-@uncollected()
 def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Diagram:
     """Load a copy of a diagram file that was made elsewhere, such as git's of an older version.
 
@@ -124,7 +119,6 @@ def load_version(path: Path, folder: Path, notice: Notice = ignore_notice) -> Di
 
 
 @explained
-@uncollected()
 def save(diagram: Diagram, path: str | Path, pulse: Pulse = _ignore_pulse) -> None:
     """Save a diagram atomically, with its large arrays in an array file in the same folder.
 

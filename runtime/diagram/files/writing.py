@@ -47,6 +47,7 @@ from gradwire.runtime.diagram.model import (
     Style,
     View,
 )
+from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,6 +59,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_WHOLE = 1e15
 
 
+@uncollected()
 def write(diagram: Diagram, tensors: str | None = None) -> str:
     """The text of a diagram; ``tensors`` is the name of the file with its large arrays.
 

@@ -241,7 +241,6 @@ class Graph:
         """
         return self._search(starts, level, is_forward=False)
 
-    @uncollected()
     def claimed(self, starts: Sequence[Value], level: Gate) -> tuple[Reach, dict[int, int]]:
         """As ``backward``, but each value belongs to the first start that reaches it, which is
         returned with it, and its route leads back to that one. A single start owns all.
@@ -260,7 +259,6 @@ class Graph:
                 owner |= dict.fromkeys(found.via, start.index)
         return all_of, owner
 
-    @uncollected()
     def forward(self, starts: Iterable[Value], level: Gate) -> Reach:
         """Values from which gradient reaches ``starts`` through edges up to ``level``, likewise."""
         return self._search(starts, level, is_forward=True)

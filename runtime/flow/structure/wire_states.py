@@ -12,7 +12,6 @@ from gradwire.runtime.flow.structure.leaves import best_state
 from gradwire.runtime.flow.structure.reachability import Gate
 from gradwire.runtime.flow.structure.searches import LEVELS, LossSearches, Searches
 from gradwire.runtime.flow.words.states import State
-from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +36,6 @@ class WireStates:
         self._searches = searches
         self._program = searches.program
 
-    @uncollected()
     def of_all(self, losses: LossSearches) -> Mapping[str, State]:
         """The states of all wires; they take memory for the wires that the losses reach."""
         opened, trained = losses.reach(Gate.OPEN).via, self._searches.trained[Gate.OPEN].via

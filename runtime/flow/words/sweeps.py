@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.structure.reachability import Gate
-from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -45,7 +44,6 @@ class Sweeps:
         """The cutters that a set of numbers stands for, in trace order."""
         return [self._cutters[place] for place in found]
 
-    @uncollected()
     def behind(self, marked: Mapping[int, Found], level: Gate) -> Table:
         """The marked values that a value's gradient reaches with slots up to ``level`` opened."""
         table, gated = self._table(marked), self._graph.gated
@@ -60,7 +58,6 @@ class Sweeps:
             table[place] = found
         return table
 
-    @uncollected()
     def ahead(self, marked: Mapping[int, Found], level: Gate) -> Table:
         """The marked values whose gradient reaches a value with slots up to ``level`` opened."""
         table, gated = self._table(marked), self._graph.gated_readers
@@ -82,7 +79,6 @@ class Sweeps:
             table[place] = found
         return table
 
-    @uncollected()
     def cutters_behind(self, wanted: Container[int], level: Gate) -> Table:
         """The first closed slots on the routes from a value to the wanted ones behind it.
 
@@ -106,7 +102,6 @@ class Sweeps:
             table[place] = found
         return table
 
-    @uncollected()
     def cutters_ahead(
         self, opened: Mapping[int, int], owners: Mapping[int, int], level: Gate
     ) -> Table:

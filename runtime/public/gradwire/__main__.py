@@ -2,7 +2,6 @@
 from being imported is explained instead of shown as a traceback.
 """
 
-import gc
 import io
 import os
 import sys
@@ -17,15 +16,11 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     # Plug-ins of pydantic, which reads the metadata of all that is installed to look for them.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    gc.disable()  # nothing that is imported is garbage
     try:
         from gradwire.runtime.cli.entry import main as run
     except ImportError as error:
         print(f"gradwire: error: {error}", file=sys.stderr)
         return FAILED
-    finally:
-        gc.freeze()
-        gc.enable()
     return run()
 
 

@@ -231,8 +231,9 @@ class ObservedFlow:
         if contributions is None:
             return {}
         state = self.explain(key, loss).state
+        is_wire = key in self.program.wire_sources
         outgoing = contributions.leaving(InstancePath(key).port("out"))
-        wires = [WirePath(key)] if key in self.program.wire_sources else outgoing
+        wires = self.program.leaf_wires(WirePath(key)) if is_wire else outgoing
         about = self._sentences_about(run, contributions)
         states = self.states(loss)
         found = (about.culprit(wire, state) for wire in wires if states.get(wire) is state)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gradwire.runtime.build as b
-from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, apply
+from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, apply, load
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import (
     Badge,
@@ -22,6 +24,8 @@ from gradwire.runtime.flow import (
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.badges import badges
 from tests.runtime.flow.specimens import specimen
+
+DIAGRAMS = Path(__file__).parents[3] / "assets" / "diagrams"
 
 
 def off():
@@ -386,3 +390,20 @@ def test_norms_and_shares_of_zeros_are_those_of_the_run(diagram):
         assert observed.zero_shares(frozenset({state})) == pytest.approx(
             {w: np.mean(array == 0.0) for w, array in arrays.items() if array is not None}
         )
+
+
+@pytest.mark.parametrize(
+    ("factor", "state", "said"),
+    [
+        (1e-30, State.FAINT, {"head": "head shrinks gradients ×9.361e−31"}),
+        (1e30, State.FLOOD, {"error": "error enlarges gradients ×1.118e29"}),
+        (0.0, State.ZERO, {"head": "head multiplies by 0"}),
+    ],
+)
+def test_the_culprit_of_a_wire_with_a_tree_is_that_of_its_leaves(factor, state, said):
+    session = Session(load(DIAGRAMS / "freeze_encoder.gradwire.json"))
+    for name, value in {**session.values}.items():
+        session.set(name, value * factor)
+    observed = observe(session)
+    assert [observed.state(wire) for wire in ("freeze.x", "parts.x")] == [state, state]
+    assert [observed.culprits(wire) for wire in ("freeze.x", "parts.x")] == [said, said]

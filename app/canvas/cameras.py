@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.model import Point
+    from gradwire.runtime.diagram import Diagram, Point
 
 
 class Cameras(Positions):

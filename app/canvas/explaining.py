@@ -14,7 +14,7 @@ from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.canvas.scene.hits import block_at
 from gradwire.app.canvas.stage import Stage
 from gradwire.blocks.library.gradient import StopGradient
-from gradwire.runtime.diagram.model import MAIN
+from gradwire.runtime.diagram import MAIN
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter

@@ -8,8 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, QRect, QRectF
 from PySide6.QtWidgets import QWidget
 
-from gradwire.runtime.diagram.model import Point
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats

@@ -6,8 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.block import Opaque
-from gradwire.runtime.diagram.pages import all_blocks
-from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.diagram import InstancePath, WirePath, all_blocks
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result

@@ -24,10 +24,8 @@ from gradwire.app.canvas.state.look_cache import LookCache
 from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.canvas.travel import Travel
 from gradwire.app.services.theme import Theme, system
-from gradwire.runtime.diagram import Diagram
-from gradwire.runtime.diagram.model import MAIN
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
-from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.diagram import MAIN, ROOT, Diagram, InstancePath
+from gradwire.runtime.flow import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -42,8 +42,7 @@ from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.selecting import SelectingStage
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.favourites import Favourites
-from gradwire.runtime.diagram.model import MAIN, Point
-from gradwire.runtime.diagram.paths import ROOT
+from gradwire.runtime.diagram import MAIN, ROOT, Point
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -53,8 +52,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.document.numbers import Number
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram import Change, Diagram
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import Change, Diagram, InstancePath
 
 _EVERYWHERE = (Qt.Key.Key_Escape, Qt.Key.Key_Question)
 """Keys that reach the canvas also from a button or a field that lies on it."""

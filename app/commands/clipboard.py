@@ -15,10 +15,8 @@ from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.formulas.reading import looks_like_formula
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram import AddBlock, InsertPage, Point
-from gradwire.runtime.diagram.edits.clipboard import STEP, Paste, copied, pasted
-from gradwire.runtime.formulas.adding import add_formula
-from gradwire.runtime.formulas.writing import formula_of, python_of
+from gradwire.runtime.diagram import STEP, AddBlock, InsertPage, Paste, Point, copied, pasted
+from gradwire.runtime.formulas import add_formula, formula_of, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -16,9 +16,7 @@ from gradwire.app.services.background import Cancelled
 from gradwire.app.services.examples import SUFFIX
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import load
-from gradwire.runtime.publish.diff import DiffReport, diff_report
-from gradwire.runtime.publish.printable import visible
-from gradwire.runtime.publish.text import plain
+from gradwire.runtime.publish import DiffReport, diff_report, plain, visible
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -39,7 +39,7 @@ class CurveCommands(QObject):
 
     def open_runs(self) -> None:
         """Show the runs of files beside those of the window."""
-        from gradwire.runtime.training.saving.reading import read_recordings
+        from gradwire.runtime.training import read_recordings
 
         start = str(folder_of(self._document, self._settings))
         kinds = self.tr("Runs (*.jsonl *.csv)")
@@ -56,7 +56,7 @@ class CurveCommands(QObject):
 
     def export_numbers(self) -> None:
         """Write all curves of the runs that are drawn."""
-        from gradwire.runtime.training.curves import csv_of
+        from gradwire.runtime.training import csv_of
 
         shown = [run.recording for run in self._curves.runs if run.shown]
         self._write(".csv", csv_of(shown).encode())

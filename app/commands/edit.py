@@ -11,6 +11,7 @@ from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.input.room import with_room
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (
+    PLAIN,
     AddBlock,
     Arrange,
     Batch,
@@ -18,17 +19,14 @@ from gradwire.runtime.diagram import (
     RenameBlock,
     SetNote,
     SetParameters,
+    Shown,
     StyleBlocks,
-)
-from gradwire.runtime.diagram.edits.owning import (
     move_out,
     own_variables,
     ownable_inputs,
     owned_inputs,
 )
-from gradwire.runtime.diagram.layout.graph import Shown
-from gradwire.runtime.diagram.model import PLAIN
-from gradwire.runtime.formulas.adding import add_formula
+from gradwire.runtime.formulas import add_formula
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -13,7 +13,7 @@ from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.bars.offer import Offer
 from gradwire.app.services.background import Occupied
 from gradwire.app.services.examples import SUFFIX
-from gradwire.runtime.interchange.importing.formats import endings
+from gradwire.runtime.interchange import endings
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent

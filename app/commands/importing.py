@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.panels.bars.offer import Offer
-from gradwire.runtime.interchange.importing.formats import FORMATS, endings
+from gradwire.runtime.interchange import FORMATS, endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradwire.app.panels.dialogs.import_report import ImportReport
     from gradwire.app.panels.dialogs.import_sheet import ImportSheet
     from gradwire.app.services.settings import Settings
-    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange import Imported
 
 
 class ImportCommands(QObject):

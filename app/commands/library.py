@@ -13,9 +13,15 @@ from gradwire.app.commands.clipboard import use_refusal
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram import MAIN, save
-from gradwire.runtime.diagram.edits.clipboard import inserted
-from gradwire.runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
+from gradwire.runtime.diagram import (
+    MAIN,
+    differs,
+    inserted,
+    page_offered,
+    save,
+    shared_page,
+    updated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

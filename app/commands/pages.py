@@ -22,7 +22,7 @@ from gradwire.runtime.diagram import (
     unfold,
     ungroup,
 )
-from gradwire.runtime.formulas.folding import fold
+from gradwire.runtime.formulas import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable

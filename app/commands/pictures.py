@@ -19,7 +19,7 @@ from gradwire.app.pictures.options import Extent, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
 from gradwire.app.services.background import Cancelled, Occupied
 from gradwire.app.services.theme import LIGHT
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,10 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.diagram import Batch, SetParameters
-from gradwire.runtime.diagram.files.presets import (
+from gradwire.runtime.diagram import (
+    Batch,
     PresetName,
+    SetParameters,
     preset_type,
     preset_values,
     with_preset,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.document.navigation import Navigation
     from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.files.presets import Presets
+    from gradwire.runtime.diagram import Presets
 
 _ANSWER = QMessageBox.StandardButton
 

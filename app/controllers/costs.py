@@ -11,8 +11,7 @@ from gradwire.app.canvas.state.costs import page_costs
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.cost_bar import CostBar
 from gradwire.app.services.background import Cancelled
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.engine.profile import Profile, profile
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.derivative import DerivativePanel
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.view import CanvasView
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.tables.losses import Losses
-    from gradwire.runtime.lessons.derivative.card import VectorJacobian
+    from gradwire.runtime.lessons import VectorJacobian
 
 _CARD, _ROW = "derivative", "row"
 
@@ -71,7 +71,7 @@ class DerivativeController(QObject):
         if isinstance(self._canvas.view.scene.page.blocks[name], PageBlock):
             self.panel.show_text(self.tr("This is a page: open it to see the derivatives inside."))
             return
-        from gradwire.runtime.lessons.derivative.card import derivative_card
+        from gradwire.runtime.lessons import derivative_card
 
         loss = self._losses.chosen
         losses = None if loss is None else [loss]
@@ -82,7 +82,7 @@ class DerivativeController(QObject):
         self.worker.submit(_ROW, lambda _: (product, index, product.row(index)))
 
     def _take(self, kind: str, answer: object) -> None:
-        from gradwire.runtime.lessons.derivative.card import DerivativeCard
+        from gradwire.runtime.lessons import DerivativeCard
 
         if kind == _ROW and isinstance(answer, tuple):
             self.panel.show_row(*answer)

@@ -13,8 +13,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.tables.doctor import Findings
 from gradwire.app.panels.why.answers import WIRE
 from gradwire.app.services.background import Cancelled
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning
 from gradwire.runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from gradwire.app.evaluation.answers import Reasons, reasons
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.why.answers import WIRE
 from gradwire.blocks.errors import Location
-from gradwire.runtime.diagram import MAIN, PortName
-from gradwire.runtime.diagram.edits.owning import owned_inputs
-from gradwire.runtime.diagram.paths import InstancePath, WirePath
+from gradwire.runtime.diagram import MAIN, InstancePath, PortName, WirePath, owned_inputs
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.view import CanvasView
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.why.card import Card
     from gradwire.app.panels.why.why import Why
-    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.diagram import Page
     from gradwire.runtime.flow import Verdict
 
 REST = 150

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from gradwire.app.evaluation.worker import SessionWorker
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import same_meaning
 from gradwire.runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.document.diff import page_diff, renamed_pages
 from gradwire.blocks.errors import Location
-from gradwire.runtime.diagram import MAIN, Diagram, Point, PortName
-from gradwire.runtime.diagram.layout.measures import HEADER, WIDTH
+from gradwire.runtime.diagram import HEADER, MAIN, WIDTH, Diagram, Point, PortName
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats

@@ -16,19 +16,21 @@ from gradwire.app.evaluation.so_far import known, unknown
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.timeline_bar import TimelineBar
 from gradwire.app.services.background import Cancelled
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
-from gradwire.runtime.lessons.breakpoints import (
+from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
+from gradwire.runtime.lessons import (
     Breakpoint,
+    Detail,
+    Forward,
     GradientExceeds,
     GradientReaches,
     NotFinite,
+    PrimitiveForward,
+    Timeline,
+    record,
+    sentence,
+    short,
 )
-from gradwire.runtime.lessons.inside import PrimitiveForward
-from gradwire.runtime.lessons.steps import Forward
-from gradwire.runtime.lessons.timeline import Detail, Timeline, record
-from gradwire.runtime.lessons.words import sentence, short
-from gradwire.runtime.training.optimisers import SGD
+from gradwire.runtime.training import SGD
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.lessons.steps import Phase, Step
+    from gradwire.runtime.lessons import Phase, Step
 
 _RECORDING, _SEARCH = "timeline", "search"
 GRADIENTS = WireNumbers(value=False, gradient=True, everywhere=True)

@@ -12,8 +12,7 @@ from gradwire.app.services.examples import ASSETS, SUFFIX
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.gradient import StopGradient
-from gradwire.runtime.diagram import Connect, PortName, SetParameters
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import Connect, PortName, SetParameters, same_meaning
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction

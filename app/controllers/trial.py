@@ -13,21 +13,23 @@ from gradwire.app.evaluation.badges import Badges, badges_of
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.trial_bar import TrialBar
 from gradwire.blocks.library.gradient import StopGradient
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import InstancePath, WirePath
-from gradwire.runtime.flow import Comparison, Difference, Fix, Thresholds, WhatIf
-from gradwire.runtime.flow.tools.interventions import (
+from gradwire.runtime.diagram import MAIN, InstancePath, WirePath, same_meaning
+from gradwire.runtime.flow import (
     Bridge,
     CloseStop,
+    Comparison,
     CutWire,
+    Difference,
+    Fix,
     Freeze,
     Intervention,
     OpenStop,
+    Thresholds,
     Train,
+    WhatIf,
     open_stops,
+    size,
 )
-from gradwire.runtime.flow.words.formatting import size
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.data.files.archives import MAX_MEMBERS
-from gradwire.runtime.data.files.zips import require_few
-from gradwire.runtime.diagram.files.regular import open_regular, read_regular
+from gradwire.runtime.data import MAX_MEMBERS, require_few
+from gradwire.runtime.diagram import open_regular, read_regular
 from gradwire.runtime.engine.plan.allocation import machine_bytes
 
 Array: TypeAlias = NDArray[Any]

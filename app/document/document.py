@@ -23,10 +23,8 @@ from gradwire.app.document.merging import Preview, Swap, continues, merge_key, s
 from gradwire.app.services.background import Cancelled, Runner, at_once
 from gradwire.blocks.errors import GradwireError, shortened
 from gradwire.runtime import diagram as files
-from gradwire.runtime.diagram import Arrange, Batch, Diagram
-from gradwire.runtime.diagram.files.data_paths import at_home
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
+from gradwire.runtime.diagram import Arrange, Batch, Diagram, at_home, same_meaning
+from gradwire.runtime.interchange import DEFAULTS, ImportOptions
 
 _T = TypeVar("_T")
 

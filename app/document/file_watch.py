@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
-from gradwire.runtime.diagram.files.regular import PROMPT, answered, read_regular
-from gradwire.runtime.diagram.files.storage import tensors_named
+from gradwire.runtime.diagram import MAX_CHARACTERS, PROMPT, answered, read_regular, tensors_named
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradwire.app.document.file_watch import Stamp, stamp
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime import diagram as files
-from gradwire.runtime.data.files.access import keep_allowed
-from gradwire.runtime.diagram import Diagram
-from gradwire.runtime.diagram.files.data_paths import home_of
-from gradwire.runtime.interchange.importing.formats import is_model
-from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from gradwire.runtime.interchange.importing.process import import_apart
+from gradwire.runtime.data import keep_allowed
+from gradwire.runtime.diagram import Diagram, home_of
+from gradwire.runtime.interchange import DEFAULTS, ImportOptions, import_apart, is_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gradwire.runtime.interchange.importing.imported import Imported
+    from gradwire.runtime.interchange import Imported
 
 
 class Loaded(NamedTuple):

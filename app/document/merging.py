@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtGui import QUndoCommand
 
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram import Change, MoveBlocks, SetParameters
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import Change, MoveBlocks, SetParameters, same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -9,9 +9,17 @@ from PySide6.QtCore import QObject, Signal
 
 from gradwire.app.document.diff import renamed_pages
 from gradwire.blocks.library.pages import Scan
-from gradwire.runtime.diagram import MAIN, Diagram
-from gradwire.runtime.diagram.pages import first_use, page_at, resolve, used_by, uses_of
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram import (
+    MAIN,
+    ROOT,
+    Diagram,
+    InstancePath,
+    first_use,
+    page_at,
+    resolve,
+    used_by,
+    uses_of,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.errors import Location

@@ -6,8 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning
 from gradwire.runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:

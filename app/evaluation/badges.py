@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.flow import PASSING, Badge, State, contracts_of
-from gradwire.runtime.flow.badges import badges, surrogate_badges
+from gradwire.runtime.flow import PASSING, Badge, State, contracts_of, surrogate_badges
+from gradwire.runtime.flow.badges import badges
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.paths import InstancePath, WirePath
+    from gradwire.runtime.diagram import InstancePath, WirePath
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.flow import Check, Flow, ObservedFlow
-    from gradwire.runtime.flow.tools.contracts import Contract
+    from gradwire.runtime.flow import Check, Contract, Flow, ObservedFlow
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.app.evaluation.badges import NONE
 from gradwire.blocks.block import Source
-from gradwire.runtime.diagram.pages import resolve
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram import PortPath, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

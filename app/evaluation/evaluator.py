@@ -16,19 +16,16 @@ from gradwire.app.evaluation.worker import Job, Superseded, Worker
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError, Location, reason_of
 from gradwire.blocks.registry import registry
-from gradwire.runtime.diagram import Diagnostic, Diagram
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import Diagnostic, Diagram, same_meaning
 from gradwire.runtime.engine import Session
-from gradwire.runtime.flow import ObservedFlow, Thresholds
+from gradwire.runtime.flow import THRESHOLDS, ObservedFlow, Thresholds, run_losses
 from gradwire.runtime.flow.analyse import analyse
-from gradwire.runtime.flow.numbers.rules import THRESHOLDS
-from gradwire.runtime.flow.observing import run_losses
-from gradwire.runtime.lessons.notes import note_trials
-from gradwire.runtime.views.views import Views
+from gradwire.runtime.lessons import note_trials
+from gradwire.runtime.views import Views
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.engine import Engine
-    from gradwire.runtime.views.plot import Recorded
+    from gradwire.runtime.views import Recorded
 
 MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""

@@ -10,15 +10,13 @@ from gradwire.blocks.block import Source
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
 from gradwire.blocks.library.views import Field
-from gradwire.runtime.diagram.model import MAIN, same_meaning
-from gradwire.runtime.diagram.pages import page_at, used_by, uses_of
+from gradwire.runtime.diagram import MAIN, page_at, same_meaning, used_by, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.model import Diagram, Page
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import Diagram, InstancePath, Page
 
 
 class _Outdated(NamedTuple):

@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 
 from gradwire.app.evaluation.badges import NONE, Badges, badges_of
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow import ObservedFlow, State, Thresholds, Verdict
+from gradwire.runtime.flow import ObservedFlow, State, Thresholds, Verdict, number, size, wild
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.formatting import number, size, wild
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.trees import Tree
-    from gradwire.runtime.diagram import Diagnostic, Diagram
-    from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from gradwire.runtime.lessons.expressions.trials import Trial
-    from gradwire.runtime.views.pictures import Picture
+    from gradwire.runtime.diagram import Diagnostic, Diagram, InstancePath, PortPath, WirePath
+    from gradwire.runtime.lessons import Trial
+    from gradwire.runtime.views import Picture
 
 Array: TypeAlias = NDArray[np.generic]
 MAX_SIDE_BY_SIDE = 4

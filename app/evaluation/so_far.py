@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gradwire.app.evaluation.badges import NONE
-from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.diagram import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.lessons.timeline import Timeline
+    from gradwire.runtime.lessons import Timeline
 
 
 def unknown(result: Result) -> Result:

@@ -12,13 +12,15 @@ from PySide6.QtCore import QObject, Signal
 from gradwire.app.services.background import Cancelled, tell
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.data.files.access import allowed_data
+from gradwire.runtime.data import allowed_data
 from gradwire.runtime.engine.session.engines import EngineChoice
-from gradwire.runtime.training.process.following import FollowedCourse
-from gradwire.runtime.training.process.messages import (
+from gradwire.runtime.training import (
+    PROCESSES,
     Begin,
     Drop,
     Edit,
+    Ended,
+    FollowedCourse,
     Forget,
     Frame,
     Go,
@@ -29,14 +31,10 @@ from gradwire.runtime.training.process.messages import (
     Take,
     WantFrame,
 )
-from gradwire.runtime.training.process.process import PROCESSES, Ended
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.training import Training
-    from gradwire.runtime.training.curves import Recording
-    from gradwire.runtime.training.process.process import CourseProcess
-    from gradwire.runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.diagram import Diagram, Training
+    from gradwire.runtime.training import CourseProcess, Recording, TrainerState
 
 
 _NUMPY = EngineChoice()

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from gradwire.app.services.background import Cancelled, tell
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.plugins import breakable, interrupt
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import same_meaning
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.interruption import interruptible
 

@@ -11,14 +11,14 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPalette
 from PySide6.QtWidgets import QLabel, QLayout, QSizePolicy, QWidget
 
 from gradwire.app.services.translation import editor
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.flow.tools.dialects import Fate
+    from gradwire.runtime.diagram import PortPath
+    from gradwire.runtime.flow import Fate
 
 Role = QPalette.ColorRole
 _SPARE = 12

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import typing as npt
 
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -23,10 +23,8 @@ from gradwire.app.pictures.page_picture import MARGIN, PagePicture, first_use
 from gradwire.app.services.colours import oklch
 from gradwire.app.services.theme import SMALL, Theme, font
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.diff import PageChanges
-from gradwire.runtime.diagram.model import Point
-from gradwire.runtime.diagram.paths import PortName
-from gradwire.runtime.flow.tools.effects import Effect
+from gradwire.runtime.diagram import PageChanges, Point, PortName
+from gradwire.runtime.flow import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -35,9 +33,8 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.evaluation.result import Result
     from gradwire.app.pictures.options import PictureOptions
-    from gradwire.runtime.diagram import Diagram, Page
-    from gradwire.runtime.diagram.diff import DiagramChanges
-    from gradwire.runtime.flow.tools.effects import Effects
+    from gradwire.runtime.diagram import Diagram, DiagramChanges, Page
+    from gradwire.runtime.flow import Effects
 
 _KEY_HEIGHT = 26.0
 """Height of the line that explains the marks, px at 100 %."""

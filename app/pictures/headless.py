@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.diff import DiagramChanges
-    from gradwire.runtime.flow.tools.effects import Effects
+    from gradwire.runtime.diagram import Diagram, DiagramChanges
+    from gradwire.runtime.flow import Effects
 
 _applications: list[QApplication] = []
 """The application that this module made; Qt needs it for fonts until the process ends."""

@@ -20,7 +20,7 @@ from PySide6.QtSvg import QSvgGenerator
 
 from gradwire.app.services.theme import font
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.publish.printable import xml_text
+from gradwire.runtime.publish import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.pictures.diff_picture import DiffPicture
 from gradwire.app.pictures.svg import svg
-from gradwire.runtime.diagram.merging import SIDES, Three, with_names
-from gradwire.runtime.publish.diff import diff_report, short
-from gradwire.runtime.publish.printable import xml_text
+from gradwire.runtime.diagram import SIDES, Three, with_names
+from gradwire.runtime.publish import diff_report, short, xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.merging import Conflict, Side
+    from gradwire.runtime.diagram import Conflict, Diagram, Side
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color-scheme: light dark; }

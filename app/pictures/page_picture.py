@@ -23,8 +23,7 @@ from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.canvas.state.wire_numbers import DEFAULT, NO_NUMBERS, WireNumbers
 from gradwire.app.pictures.options import LegendChoice, PictureOptions
 from gradwire.app.services.theme import LIGHT, THEMES
-from gradwire.runtime.diagram.pages import uses_of
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
+from gradwire.runtime.diagram import ROOT, InstancePath, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gradwire.app.pictures.embedding import FAMILIES, can_embed, font_faces
 from gradwire.app.pictures.marks import Label, Raster, marks_of
 from gradwire.app.pictures.options import Lettering
-from gradwire.runtime.publish.printable import xml_text
+from gradwire.runtime.publish import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

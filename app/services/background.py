@@ -14,7 +14,7 @@ from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.files.storage import Pulse
+    from gradwire.runtime.diagram import Pulse
 
 _T = TypeVar("_T")
 

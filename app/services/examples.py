@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons import unmarked
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -152,7 +152,6 @@ def in_variant(diagram: Diagram, path: Path, variant: str) -> Diagram:
     """
     if not variant:
         return diagram
-    from gradwire.runtime.training.studies.files import load_study
-    from gradwire.runtime.training.studies.variants import with_variant
+    from gradwire.runtime.training import load_study, with_variant
 
     return with_variant(diagram, load_study(study_path(path)).variants[variant])

@@ -28,8 +28,7 @@ from gradwire.app.services.process_lock import ProcessLock
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime import diagram as files
-from gradwire.runtime.diagram.files.data_paths import at_home
-from gradwire.runtime.diagram.files.regular import read_regular
+from gradwire.runtime.diagram import at_home, read_regular
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram

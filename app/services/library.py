@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QFileSystemWatcher, QObject, Signal
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram import Diagram, load
-from gradwire.runtime.diagram.files.regular import PROMPT, answered
-from gradwire.runtime.diagram.files.storage import SUFFIX
+from gradwire.runtime.diagram import PROMPT, SUFFIX, Diagram, answered, load
 
 if TYPE_CHECKING:
     from pathlib import Path

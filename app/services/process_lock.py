@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.diagram.files.locks import locked
+from gradwire.runtime.diagram import locked
 
 if TYPE_CHECKING:
     from pathlib import Path

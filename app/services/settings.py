@@ -19,10 +19,10 @@ from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
 from gradwire.app.services import theme
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.regular import PROMPT, answered
+from gradwire.runtime.diagram import PROMPT, answered
 from gradwire.runtime.engine.session.engines import NAMES
 from gradwire.runtime.flow import Thresholds
-from gradwire.runtime.lessons.course.progress import user_file
+from gradwire.runtime.lessons import user_file
 
 _T = TypeVar("_T")
 

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QPalett
 from gradwire.app.services import style_sheet, typeface
 from gradwire.app.services.colours import oklch
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.states import ColourRole
+from gradwire.runtime.flow import ColourRole
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication

@@ -21,9 +21,7 @@ import PySide6
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from gradwire.app.services.examples import ASSETS
-from gradwire.runtime.flow import Thresholds
-from gradwire.runtime.flow.badges import Mark
-from gradwire.runtime.flow.words.states import STATES
+from gradwire.runtime.flow import STATES, Mark, Thresholds
 
 FOLDER = ASSETS / "translations"
 

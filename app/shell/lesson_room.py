@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QApplication, QStyle
 
 from gradwire.app.canvas.scene.camera import NUMBERS, Camera
 from gradwire.app.controllers.training.dock import shows_all
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.lesson import BuildStep
+from gradwire.runtime.diagram import MAIN, BuildStep
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.view import CanvasView

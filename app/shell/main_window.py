@@ -16,8 +16,8 @@ from gradwire.app.services.plain_text import window_title
 from gradwire.app.shell.context_menus import context_menu
 from gradwire.app.shell.parts import WindowParts
 from gradwire.app.shell.windows import DECORATION
-from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from gradwire.runtime.publish.contents import included
+from gradwire.runtime.interchange import DEFAULTS, ImportOptions
+from gradwire.runtime.publish import included
 
 if TYPE_CHECKING:
     from pathlib import Path

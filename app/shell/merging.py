@@ -11,8 +11,7 @@ from gradwire.runtime.cli.display import why_no_window
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.merging import Side, Three
+    from gradwire.runtime.diagram import Diagram, Side, Three
 
 
 def resolve(

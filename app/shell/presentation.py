@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.pages import uses_of
+from gradwire.runtime.diagram import MAIN, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.document.navigation import Navigation
     from gradwire.app.shell.docks import Docks
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import InstancePath
 
 LARGE, LARGEST = 1.6, 4.0
 """The zoom stays between these while a part of a page is fitted, so that type is large."""

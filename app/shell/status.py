@@ -15,7 +15,7 @@ from gradwire.app.panels import labels
 from gradwire.app.services.background import tell
 from gradwire.app.services.examples import SUFFIX
 from gradwire.runtime.engine.compilation import listening
-from gradwire.runtime.publish.text import time_text
+from gradwire.runtime.publish import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,10 +19,9 @@ from gradwire.app.services.keymap import Keymap
 from gradwire.app.services.library import Library
 from gradwire.app.shell.actions.shortcuts import bindings
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.presets import Presets
-from gradwire.runtime.diagram.files.regular import PROMPT, resolved
-from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions
-from gradwire.runtime.lessons.course.progress import ProgressFile
+from gradwire.runtime.diagram import PROMPT, Presets, resolved
+from gradwire.runtime.interchange import DEFAULTS, ImportOptions
+from gradwire.runtime.lessons import ProgressFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.app.services.settings import Settings
     from gradwire.app.shell.main_window import MainWindow
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.lessons.course.progress import Progress
+    from gradwire.runtime.lessons import Progress
 
 
 DECORATION = QSize(8, 48)

@@ -10,14 +10,13 @@ from gradwire.app.canvas.input.frames import MoveSet, move_change, move_set
 from gradwire.app.canvas.input.gestures.base import GRID
 from gradwire.app.canvas.scene.bends import moving_with
 from gradwire.app.canvas.state.view_state import Selection
-from gradwire.runtime.diagram import Batch, Change, MoveBlocks
-from gradwire.runtime.diagram.model import Point
+from gradwire.runtime.diagram import Batch, Change, MoveBlocks, Point
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.state.view_state import ViewState
-    from gradwire.runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram import PortName
 
 Alignment: TypeAlias = Literal[
     "left", "centre", "right", "top", "middle", "bottom", "across", "down", "grid"

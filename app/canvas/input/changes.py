@@ -23,6 +23,9 @@ from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
 from gradwire.runtime.diagram import (
+    HEADER,
+    ROW,
+    WIDTH,
     AddBlock,
     Batch,
     BendWire,
@@ -30,23 +33,22 @@ from gradwire.runtime.diagram import (
     Connect,
     Disconnect,
     MoveBlocks,
+    Note,
+    Point,
+    PortName,
     RemoveBlocks,
     RenameBlock,
     SetNote,
     apply,
+    block_height,
     fresh_names,
-    new_page,
-    page_of,
-)
-from gradwire.runtime.diagram.edits.owning import (
     move_out,
+    new_page,
     own_variables,
     ownable_inputs,
     owned_inputs,
+    page_of,
 )
-from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH, block_height
-from gradwire.runtime.diagram.model import Note, Point
-from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

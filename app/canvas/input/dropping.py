@@ -15,15 +15,14 @@ from gradwire.app.canvas.input.entry.candidates import (
 )
 from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.blocks.errors import BlockError, FileError
-from gradwire.runtime.data.files.access import allow_data
-from gradwire.runtime.data.files.suggesting import kind_of, suggested
+from gradwire.runtime.data import allow_data, kind_of, suggested
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData, QPoint
     from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.runtime.diagram.model import Point
+    from gradwire.runtime.diagram import Point
 
 BLOCK_MIME = "application/x-gradwire-block"
 """The type name of a block in UTF-8."""

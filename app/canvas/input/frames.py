@@ -12,8 +12,7 @@ from PySide6.QtCore import QPointF, Qt
 from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
 from gradwire.app.canvas.scene.bends import moving_with, shifted
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.diagram import MoveBlocks, SetNote
-from gradwire.runtime.diagram.model import Note, Point
+from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices

@@ -27,8 +27,7 @@ from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram import Connect, can_connect
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Connect, PortName, can_connect
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter

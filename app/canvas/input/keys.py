@@ -16,7 +16,7 @@ from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from gradwire.app.canvas.scene.focus import port_focus
 from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import PortName
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent

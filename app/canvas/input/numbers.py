@@ -25,8 +25,8 @@ from gradwire.app.document.numbers import (
     slider_of,
 )
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.paths import PortName
-from gradwire.runtime.flow.words.formatting import number as written
+from gradwire.runtime.diagram import PortName
+from gradwire.runtime.flow import number as written
 
 if TYPE_CHECKING:
     from collections.abc import Callable

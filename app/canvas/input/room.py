@@ -12,14 +12,22 @@ from gradwire.app.canvas.input.frames import within
 from gradwire.app.canvas.scene.bends import moving_with, shifted
 from gradwire.app.canvas.scene.moving.upcoming import Upcoming
 from gradwire.blocks.errors import ChangeError
-from gradwire.runtime.diagram import Batch, Change, MoveBlocks, SetNote, apply
-from gradwire.runtime.diagram.layout.making_room import nearest_vacancy, push_aside
-from gradwire.runtime.diagram.model import Note, Point
+from gradwire.runtime.diagram import (
+    Batch,
+    Change,
+    MoveBlocks,
+    Note,
+    Point,
+    SetNote,
+    apply,
+    nearest_vacancy,
+    push_aside,
+)
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram import PortName
 
 
 def with_room(scene: Scene, change: Change, new: Collection[str]) -> Change:

@@ -11,10 +11,18 @@ from gradwire.app.canvas.scene.bends import nearest_section
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.app.canvas.scene.polylines import Polylines
 from gradwire.blocks.errors import ChangeError
-from gradwire.runtime.diagram import Batch, BendWire, Change, Connect, apply, ports
-from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
-from gradwire.runtime.diagram.model import Point
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import (
+    WIDTH,
+    Batch,
+    BendWire,
+    Change,
+    Connect,
+    Point,
+    PortName,
+    apply,
+    block_height,
+    ports,
+)
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.annotations import Annotations
     from gradwire.app.canvas.state.looks import Look
     from gradwire.app.canvas.state.view_state import ViewState
-    from gradwire.runtime.diagram.model import Note, Page
+    from gradwire.runtime.diagram import Note, Page
 
 PAD = 2.0
 """Around what has changed, for smoothed edges, widget px."""

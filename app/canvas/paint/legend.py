@@ -25,10 +25,7 @@ from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import SMALL, Theme, font
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.badges import Mark
-from gradwire.runtime.flow.numbers.rules import THRESHOLDS
-from gradwire.runtime.flow.words.formatting import number
-from gradwire.runtime.flow.words.states import STATES, Form, State
+from gradwire.runtime.flow import STATES, THRESHOLDS, Form, Mark, State, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from gradwire.app.canvas.paint.legible import legible_size
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import BODY, font
-from gradwire.runtime.lessons.notes import asks
+from gradwire.runtime.lessons import asks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.state.view_state import ViewState
-    from gradwire.runtime.diagram.model import Note
+    from gradwire.runtime.diagram import Note
 
 _PAD, _RISE = 10.0, 7.0
 _TIGHT = 1.2

@@ -15,7 +15,7 @@ from gradwire.app.services.theme import BODY, font
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import ViewState
-    from gradwire.runtime.diagram.paths import WirePath
+    from gradwire.runtime.diagram import WirePath
 
 _RADIUS = 9.0
 

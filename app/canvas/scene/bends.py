@@ -9,8 +9,7 @@ import numpy as np
 from gradwire.app.canvas.scene.arrays import NO_INDICES
 from gradwire.app.canvas.scene.hits import distances
 from gradwire.app.canvas.scene.lane_paths import STEPS
-from gradwire.runtime.diagram.model import Point
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.runtime.diagram.model import Route
+    from gradwire.runtime.diagram import Route
 
 AT_ONCE = 256
 """Wires that are checked at once when a page is shown or changed; the others follow when idle."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwire.app.canvas.scene.geometry import Bend
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import PortName
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats, Indices

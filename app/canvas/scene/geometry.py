@@ -40,7 +40,7 @@ from gradwire.app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.members.members import Edit
-    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 PORT_RADIUS = 4.0
 OVERHANG = 12.0

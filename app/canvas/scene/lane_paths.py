@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.app.canvas.scene.arrays import distinct
 from gradwire.app.canvas.scene.polylines import Polylines, offset
-from gradwire.runtime.diagram.layout.measures import LANE_PITCH
+from gradwire.runtime.diagram import LANE_PITCH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

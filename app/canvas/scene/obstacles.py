@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.runtime.diagram.model import Route
+    from gradwire.runtime.diagram import Route
 
 CLEAR = np.array([12.0, 19.0, 26.0])
 """Distances of ways from the blocks that they go around, by the group of the source block, so that

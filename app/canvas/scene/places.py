@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.diagram.model import Note, Point
+from gradwire.runtime.diagram import Note, Point
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats, Indices

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.runtime.diagram import Page
-    from gradwire.runtime.diagram.model import Route
+    from gradwire.runtime.diagram import Page, Route
 
 ALIKE = 1e-6
 """Difference of the shifts of two blocks, scene units, that have moved alike."""

@@ -8,15 +8,14 @@ import numpy as np
 
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
-from gradwire.runtime.diagram.pages import page_at, resolve
-from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
+from gradwire.runtime.diagram import InstancePath, PortName, PortPath, WirePath, page_at, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gradwire.app.canvas.scene.arrays import Indices
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.runtime.diagram.model import Diagram, Page
+    from gradwire.runtime.diagram import Diagram, Page
 
 _MAX_DEPTH = 64
 

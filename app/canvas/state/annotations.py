@@ -12,9 +12,8 @@ from gradwire.app.canvas.state.look_cache import LookCache
 from gradwire.app.canvas.state.page_result import PageResult
 from gradwire.app.evaluation.outdated import outdated_blocks
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.model import PLAIN
-from gradwire.runtime.diagram.pages import resolve as address_of
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath
+from gradwire.runtime.diagram import PLAIN, ROOT, InstancePath, PortName, PortPath
+from gradwire.runtime.diagram import resolve as address_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.members.changes import Changes
     from gradwire.app.canvas.state.looks import Look
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 
 _ON_LANES = ("states", "norms", "contributions", "zeros", "badges")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.flow import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.app.evaluation.badges import Badges
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import InstancePath
 
 _ON_FACES = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
 _SERIOUS = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.STALE)

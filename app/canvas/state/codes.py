@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.flow.words.states import STATES, State
+from gradwire.runtime.flow import STATES, State
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags

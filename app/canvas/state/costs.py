@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import InstancePath
+from gradwire.runtime.diagram import InstancePath
 from gradwire.runtime.engine.profile import BETWEEN_BLOCKS
-from gradwire.runtime.publish.text import bytes_text, time_text
+from gradwire.runtime.publish import bytes_text, time_text
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.profile import Profile

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradwire.app.canvas.state.charts import Chart, chart
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.formatting import DIGITS, number, wild
+from gradwire.runtime.flow import DIGITS, number, wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,8 @@ from gradwire.app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from gradwire.app.canvas.state.formatting import beside_wire, power_of_ten
 from gradwire.app.evaluation.result import SHOWING_ZEROS
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
-from gradwire.runtime.flow import State
-from gradwire.runtime.flow.lazy import MANY, looked_up
-from gradwire.runtime.flow.words.formatting import number, share
+from gradwire.runtime.diagram import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow import MANY, State, looked_up, number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

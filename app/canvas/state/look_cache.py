@@ -20,7 +20,7 @@ from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.library.views import ViewBlock
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram import PortPath
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -29,27 +29,26 @@ from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Composite, PageInput, Scan
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.views import ViewBlock
-from gradwire.runtime.diagram.bypass import passing_input
-from gradwire.runtime.diagram.layout.measures import (
+from gradwire.runtime.diagram import (
     HEADER,
+    PLAIN,
     WIDTH,
     block_height,
     collapsed_offset,
+    passing_input,
     port_offset,
     view_size,
 )
-from gradwire.runtime.diagram.model import PLAIN
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gradwire.app.canvas.scene.arrays import Indices, Ints
     from gradwire.app.canvas.state.page_result import PageResult
-    from gradwire.runtime.diagram.model import Size
-    from gradwire.runtime.diagram.paths import InstancePath, PortPath
+    from gradwire.runtime.diagram import InstancePath, PortPath, Size
     from gradwire.runtime.flow import State
-    from gradwire.runtime.views.pictures import Picture
+    from gradwire.runtime.views import Picture
 
 _DASH = Readout((("–",),), prose=True)
 _UNKNOWN_YET = "?"

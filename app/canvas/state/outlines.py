@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gradwire.app.canvas.state.formatting import Readout, dimensions
 from gradwire.blocks.paths import path_text
 from gradwire.blocks.trees import Kind, Passive
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from gradwire.blocks.trees import Tree
-    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram import PortPath
 
 ROWS = 4
 """Largest number of lines for a tree on a face."""

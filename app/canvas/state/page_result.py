@@ -13,11 +13,9 @@ from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.pages import Composite
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
+from gradwire.runtime.diagram import ROOT, InstancePath, WirePath, same_meaning
 from gradwire.runtime.flow import State
-from gradwire.runtime.lessons.expressions.facts import FlowFacts
-from gradwire.runtime.lessons.notes import asks, note_text
+from gradwire.runtime.lessons import FlowFacts, asks, note_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +23,8 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.trees import Tree
-    from gradwire.runtime.diagram import Diagnostic
-    from gradwire.runtime.diagram.model import Note
-    from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.views.pictures import Picture
+    from gradwire.runtime.diagram import Diagnostic, Note, PortPath
+    from gradwire.runtime.views import Picture
 
 
 SEVERITIES = ("error", "warning", "info")

@@ -9,7 +9,7 @@ import numpy as np
 from gradwire.app.canvas.scene.tracing import origin, readers
 from gradwire.app.canvas.state.formatting import dimensions, readout
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import PortName
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.page_result import PageResult

@@ -12,10 +12,8 @@ from gradwire.app.canvas.state.looks import type_name
 from gradwire.app.canvas.state.tooltips import badge_sentences, sharing_sentences, view_sentences
 from gradwire.app.services.palette import NAMES
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.edits.owning import owned_inputs
-from gradwire.runtime.diagram.model import PLAIN
-from gradwire.runtime.diagram.paths import PortName
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.diagram import PLAIN, PortName, owned_inputs
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.focus import Focus

@@ -12,7 +12,7 @@ from gradwire.app.canvas.state.outlines import listed
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import PortName
 from gradwire.runtime.flow.words import sentences
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.annotations import Annotations
     from gradwire.app.canvas.state.page_result import PageResult
     from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import InstancePath
 
 
 def block_tip(page: PageResult, i: int, status: Status = Status.CURRENT) -> str:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.marks.route import Route
     from gradwire.app.document.numbers import Number
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.diagram.model import Note
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import InstancePath, Note
 
 
 class Selection(NamedTuple):

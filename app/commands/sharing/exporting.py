@@ -59,7 +59,7 @@ class ExportCommands(QObject):
         self._document.succeeded.emit((path, *(file for file in files if file != path)))
 
     def _ask_for_file(self, system: str) -> Path | None:
-        from gradwire.runtime.interchange.export.files import ENDINGS  # which few starts need
+        from gradwire.runtime.interchange import ENDINGS  # which few starts need
 
         ending = ENDINGS[system]
         start = folder_of(self._document, self._settings) / (
@@ -111,6 +111,6 @@ def _files(diagram: Diagram, system: str, path: Path) -> Mapping[Path, bytes]:
                 got=problem.got,
                 next_step=problem.next_step,
             )
-    from gradwire.runtime.interchange.export.files import exported_files
+    from gradwire.runtime.interchange import exported_files
 
     return exported_files(session, system, path)

@@ -15,9 +15,7 @@ from gradwire.app.panels.dialogs.class_sheet import ClassSheet
 from gradwire.app.pictures.files import write
 from gradwire.app.services.background import Cancelled, Occupied
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.publish.exercises import write_together
-from gradwire.runtime.publish.living.lesson import Exercise
-from gradwire.runtime.publish.living.publishing import ExercisePages, published
+from gradwire.runtime.publish import Exercise, ExercisePages, published, write_together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.services.background import Background
     from gradwire.app.services.settings import Settings
-    from gradwire.runtime.publish.living.publishing import Published
+    from gradwire.runtime.publish import Published
 
 ENDINGS = (".html", ".htm")
 _NAMED = 5

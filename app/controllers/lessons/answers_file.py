@@ -10,12 +10,12 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.storage import replace_file
+from gradwire.runtime.diagram import replace_file
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.services.settings import Settings
-    from gradwire.runtime.lessons.walk import Walk
+    from gradwire.runtime.lessons import Walk
 
 
 class AnswersFile(QObject):

@@ -11,10 +11,8 @@ from PySide6.QtCore import QObject, Signal
 from gradwire.app.evaluation.worker import Worker
 from gradwire.app.panels.lessons.authoring import AuthoringPanel
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.diagram import SetLesson
-from gradwire.runtime.diagram.lesson import Lesson, PredictStep
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
-from gradwire.runtime.lessons.amounts import amount
+from gradwire.runtime.diagram import ROOT, InstancePath, Lesson, PredictStep, SetLesson, WirePath
+from gradwire.runtime.lessons import amount
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.app.evaluation.worker import Superseded
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.lessons.walk import Walk
+    from gradwire.runtime.lessons import Walk
 
 _CHECK = "lesson"
 
@@ -155,8 +153,7 @@ class AuthoringController(QObject):
 
 def _check(diagram: Diagram, place: int, superseded: Superseded) -> _Checked:
     """What ``gradwire check`` says about the lesson and one of its steps, and how that reads."""
-    from gradwire.runtime.lessons.course.checking import check_lesson
-    from gradwire.runtime.lessons.walk import Walk
+    from gradwire.runtime.lessons import Walk, check_lesson
 
     found = check_lesson(diagram)
     problems = [str(each.diagnostic) for each in found if each.step in (None, place + 1)]
@@ -175,8 +172,7 @@ def _wrong_answers(walk: Walk) -> list[str]:
 
     Raises GradwireError.
     """
-    from gradwire.runtime.lessons.expressions.goals import wrong_value
-    from gradwire.runtime.lessons.texts import filled
+    from gradwire.runtime.lessons import filled, wrong_value
 
     step, facts = walk.step, walk.facts
     if not isinstance(step, PredictStep):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradwire.runtime.diagram.lesson import BuildStep, ChangeStep
-from gradwire.runtime.lessons.expressions.facts import Facts
-from gradwire.runtime.lessons.expressions.goals import GoalState, goal_states
+from gradwire.runtime.diagram import BuildStep, ChangeStep
+from gradwire.runtime.lessons import Facts, GoalState, goal_states
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram

@@ -9,19 +9,19 @@ from gradwire.app.controllers.lessons.step_views import MOST_BRUSHES, USUAL
 from gradwire.app.panels.lessons.outcomes import OutcomeRow
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
+from gradwire.runtime.diagram import InstancePath, PortPath, WirePath
 from gradwire.runtime.flow import State
-from gradwire.runtime.lessons.expressions.facts import Facts
-from gradwire.runtime.lessons.prediction import (
+from gradwire.runtime.lessons import (
     MOST_ELEMENTS,
+    Facts,
     Guess,
     Outcome,
+    Phase,
     judge_all,
     painted_points,
     read_numbers,
     read_state,
 )
-from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -56,8 +56,7 @@ class LessonOffering(QObject):
             self._show()
             return
         # Few diagrams have one.
-        from gradwire.runtime.lessons.expressions.goals import asked_in
-        from gradwire.runtime.lessons.texts import unmarked
+        from gradwire.runtime.lessons import asked_in, unmarked
 
         self._hides = True
         self._curtain.hide(asked_in(lesson))

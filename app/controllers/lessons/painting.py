@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from gradwire.app.canvas.input.guessing import Guessing
-from gradwire.runtime.diagram.paths import ROOT, WirePath
+from gradwire.runtime.diagram import ROOT, WirePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,18 +15,16 @@ from gradwire.app.controllers.lessons.painting import Painting
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.lessons.player import LessonPanel
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.diagram.lesson import (
+from gradwire.runtime.diagram import (
+    ROOT,
     CheckStep,
+    InstancePath,
     PaintStep,
     PredictStep,
     ShowStep,
+    same_meaning,
 )
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
-from gradwire.runtime.lessons.answers import Answer, lesson_digest
-from gradwire.runtime.lessons.expressions.goals import asked_about
-from gradwire.runtime.lessons.steps import Phase
-from gradwire.runtime.lessons.walk import Walk
+from gradwire.runtime.lessons import Answer, Phase, Walk, asked_about, lesson_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.lessons.prediction import Outcome
+    from gradwire.runtime.lessons import Outcome
 
 _T = TypeVar("_T")
 _GOALS = "goals"

@@ -19,10 +19,15 @@ from gradwire.app.panels.lessons.prediction import PredictionPanel
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.sources import Variable
-from gradwire.runtime.diagram import Batch, SetParameters
-from gradwire.runtime.diagram.model import same_meaning
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
-from gradwire.runtime.lessons.answers import AnswerError
+from gradwire.runtime.diagram import (
+    ROOT,
+    Batch,
+    InstancePath,
+    SetParameters,
+    WirePath,
+    same_meaning,
+)
+from gradwire.runtime.lessons import AnswerError
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

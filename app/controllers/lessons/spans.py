@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.lessons.steps import Phase
+from gradwire.runtime.lessons import Phase
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.paths import InstancePath
-    from gradwire.runtime.lessons.timeline import Timeline
+    from gradwire.runtime.diagram import InstancePath
+    from gradwire.runtime.lessons import Timeline
 
 
 def from_block(timeline: Timeline, block: InstancePath) -> range:

@@ -11,28 +11,33 @@ from gradwire.app.panels.lessons.guess_form import Field
 from gradwire.app.panels.lessons.outcomes import OutcomeRow
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.diagram.lesson import (
+from gradwire.runtime.diagram import (
     BuildStep,
     ChangeStep,
     CheckStep,
+    InstancePath,
     PaintStep,
+    PortPath,
     PredictStep,
     ShowStep,
+    WirePath,
 )
-from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.flow import State
-from gradwire.runtime.lessons.course.progress import Progress
-from gradwire.runtime.lessons.expressions.goals import right_option
-from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge, read_state
-from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons import (
+    MOST_POINTS,
+    Progress,
+    guess_of,
+    judge,
+    read_state,
+    right_option,
+    unmarked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gradwire.runtime.diagram.model import Page
-    from gradwire.runtime.lessons.expressions.facts import Facts
-    from gradwire.runtime.lessons.prediction import Outcome
-    from gradwire.runtime.lessons.walk import Walk
+    from gradwire.runtime.diagram import Page
+    from gradwire.runtime.lessons import Facts, Outcome, Walk
 
 USUAL = (State.CARRIES, State.ZERO, State.STOPPED, State.OFF_ROUTE)
 """States that are offered whether they occur or not."""

@@ -9,8 +9,7 @@ from PySide6.QtCore import QTimer
 from gradwire.app.controllers.training.recipe import about_recipe, default_recipe
 from gradwire.app.controllers.training.words import about_loss
 from gradwire.app.services.translation import editor
-from gradwire.runtime.training.curves import Recording
-from gradwire.runtime.training.ring import LIMIT, Ring
+from gradwire.runtime.training import LIMIT, Recording, Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.training import TrainingWorker
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.training.process.following import FollowedCourse
-    from gradwire.runtime.training.process.messages import Frame
-    from gradwire.runtime.training.saving.checkpoint import TrainerState
+    from gradwire.runtime.training import FollowedCourse, Frame, TrainerState
 
 _HELD = 16 * 2**20
 """Bytes of states that the window keeps, in case that the process of the courses ends."""

@@ -15,10 +15,8 @@ from gradwire.app.panels.training.lines import colour_of
 from gradwire.app.services.theme import LIGHT, follow_theme
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.gradient import StopGradient
-from gradwire.runtime.diagram import apply
-from gradwire.runtime.diagram.paths import InstancePath, PortPath
-from gradwire.runtime.flow.tools.interventions import CloseStop, OpenStop, change_of, open_stops
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.diagram import InstancePath, PortPath, apply
+from gradwire.runtime.flow import CloseStop, OpenStop, change_of, number, open_stops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.training.process.messages import Frame, Lane
+    from gradwire.runtime.training import Frame, Lane
 
 
 class Comparison(QObject):
@@ -216,7 +214,7 @@ class Comparison(QObject):
     def _show_lane(self, lane: Lane) -> None:
         self._lane = lane
         self.evaluator.set_step(lane.step_number, self._training.courses[1].recording)
-        from gradwire.runtime.training.course import stored  # with all that trains
+        from gradwire.runtime.training import stored  # with all that trains
 
         self._show(stored(self._variant(self._document.diagram), lane.values))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.runtime.training.alarms import Alarm
+    from gradwire.runtime.training import Alarm
 
 
 class Notices(QObject):

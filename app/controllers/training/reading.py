@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from gradwire.app.services.background import tell
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.importing.kinds import is_dataset
-from gradwire.runtime.data.progress import listening
+from gradwire.runtime.data import listening
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document

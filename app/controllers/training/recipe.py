@@ -9,15 +9,13 @@ from gradwire.app.services.translation import editor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.training import Training
-    from gradwire.runtime.training.process.following import FollowedCourse
+    from gradwire.runtime.diagram import Diagram, Training
+    from gradwire.runtime.training import FollowedCourse
 
 
 def default_recipe(rate: float) -> Training:
     """Gradient descent on the sum of all losses, with the rate of the settings."""
-    from gradwire.runtime.diagram.optimisers import SGDMethod
-    from gradwire.runtime.diagram.training import OptimiserRule, Training
+    from gradwire.runtime.diagram import OptimiserRule, SGDMethod, Training
 
     return Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=rate)),))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gradwire.app.panels.training.curves import Curves
-    from gradwire.runtime.training.curves import Recording
+    from gradwire.runtime.training import Recording
 
 _MOST = 8
 """Runs that are kept; the oldest goes first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradwire.app.document.merging import same_values
-from gradwire.runtime.diagram.model import same_meaning
+from gradwire.runtime.diagram import same_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

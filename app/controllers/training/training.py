@@ -19,7 +19,7 @@ from gradwire.app.evaluation.training import Begun, Control, EndedError, Trainin
 from gradwire.app.panels.training.bar import TrainingBar
 from gradwire.app.panels.training.curves import Curves
 from gradwire.app.services.background import Cancelled
-from gradwire.runtime.training.process.messages import Frame
+from gradwire.runtime.training import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.evaluator import Evaluator
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.settings import Settings
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.pages import Address
+    from gradwire.runtime.diagram import Address, Diagram
     from gradwire.runtime.flow import ObservedFlow
-    from gradwire.runtime.training.process.following import FollowedCourse
-    from gradwire.runtime.training.process.messages import Lane
+    from gradwire.runtime.training import FollowedCourse, Lane
 
 
 class TrainingController(QObject):
@@ -149,7 +147,7 @@ class TrainingController(QObject):
         """Go back to the values with which the training began, as one undo."""
         self._halt()
         self.alarm.withdraw()
-        from gradwire.runtime.training.course import stored  # with all that trains
+        from gradwire.runtime.training import stored  # with all that trains
 
         self.beginning.lost, origin = (), self._origin
         self._steps.advance(lambda diagram: stored(diagram, origin), self.tr("Reset training"))
@@ -315,7 +313,7 @@ class TrainingController(QObject):
                     self._offer_start(0)
             return
         if is_silent:
-            from gradwire.runtime.training.course import stored
+            from gradwire.runtime.training import stored
 
             self.shown = frame
             self._steps.return_to(partial(stored, values=frame.lanes[0].values))
@@ -338,7 +336,7 @@ class TrainingController(QObject):
 
     def _take_frame(self, frame: Frame) -> None:
         """Show a frame, unless an edit was made since; the next one follows its result."""
-        from gradwire.runtime.training.course import stored
+        from gradwire.runtime.training import stored
 
         control = self._control
         if not self.courses or not frame.lanes:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.app.evaluation.training import Control
-    from gradwire.runtime.training.process.messages import States
+    from gradwire.runtime.training import States
 
 
 def undo_text(control: Control | None) -> str:

@@ -17,7 +17,7 @@ from gradwire.app.canvas.paint.blocks.costs import heat_colour
 from gradwire.app.canvas.state.costs import Measure, value_text
 from gradwire.app.panels import labels
 from gradwire.app.services.theme import LIGHT, follow_theme
-from gradwire.runtime.publish.text import bytes_text, time_text
+from gradwire.runtime.publish import bytes_text, time_text
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.costs import PageCosts

@@ -28,8 +28,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.bars.play_bar import PlayBar
 from gradwire.app.panels.menu import Menu
 from gradwire.app.services.theme import LIGHT, follow_theme
-from gradwire.runtime.lessons.steps import Phase
-from gradwire.runtime.lessons.timeline import Detail
+from gradwire.runtime.lessons import Detail, Phase
 
 if TYPE_CHECKING:
     from gradwire.app.services.theme import Theme

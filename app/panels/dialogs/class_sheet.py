@@ -21,8 +21,7 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.blocks.errors import FileError, RunError
-from gradwire.runtime.publish.exercises import MOST_PAGES, exercise_files, names_in, read_names
-from gradwire.runtime.publish.living.lesson import Exercise
+from gradwire.runtime.publish import MOST_PAGES, Exercise, exercise_files, names_in, read_names
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -21,7 +21,7 @@ from gradwire.app.services.translation import editor
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.runtime.interchange.importing.imported import Imported, Remark, RemarkKind
+    from gradwire.runtime.interchange import Imported, Remark, RemarkKind
 
 _PLACE = Qt.ItemDataRole.UserRole
 _WIDTH, _AROUND, _HIGHEST, _AWAY = 800, 150, 420, 36

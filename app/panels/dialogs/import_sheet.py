@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.services.plain_text import window_title
-from gradwire.runtime.interchange.importing.options import ImportOptions, parse_shape
+from gradwire.runtime.interchange import ImportOptions, parse_shape
 
 if TYPE_CHECKING:
     from pathlib import Path

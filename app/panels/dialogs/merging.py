@@ -24,15 +24,13 @@ from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.pictures.merge_pictures import MergePictures
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.merging import SIDES, merge
-from gradwire.runtime.publish.diff import short
+from gradwire.runtime.diagram import MAIN, SIDES, merge
+from gradwire.runtime.publish import short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.merging import Conflict, Side, Three
+    from gradwire.runtime.diagram import Conflict, Diagram, Side, Three
 
 _NAME = Qt.ItemDataRole.UserRole
 

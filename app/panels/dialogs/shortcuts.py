@@ -28,8 +28,7 @@ from gradwire.app.services.keymap import MAX_CHARACTERS, KeymapError, native
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.regular import read_regular
-from gradwire.runtime.diagram.files.storage import replace_file
+from gradwire.runtime.diagram import read_regular, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -34,16 +34,14 @@ from gradwire.blocks.block import REQUIRED, InputPort, Opaque
 from gradwire.blocks.importing.kinds import is_dataset
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Scan
-from gradwire.runtime.diagram import MAIN, Diagram, PortName, ports
-from gradwire.runtime.diagram.files.records import changed_block
+from gradwire.runtime.diagram import MAIN, Diagram, PortName, changed_block, ports
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.background import Runner
     from gradwire.app.services.theme import Theme
     from gradwire.blocks.library.data import Dataset
-    from gradwire.runtime.diagram.model import Ports
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram import InstancePath, Ports
 
 _NAME_WIDTH = 88
 

@@ -18,14 +18,13 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.panels import labels
 from gradwire.blocks.errors import GradwireError
-from gradwire.runtime.data.summaries import TEXT, summarised
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.data import TEXT, summarised
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.data.rows import Rows
-    from gradwire.runtime.data.summaries import ColumnSummary
+    from gradwire.runtime.data import ColumnSummary, Rows
 
 _EVERY = 30
 """Milliseconds between two looks whether all rows are read."""

@@ -21,9 +21,8 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.column_table import ColumnTable, alignment, fit, plain_table
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.data.files.access import allow_data
-from gradwire.runtime.data.files.suggesting import KINDS, suggested
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.data import KINDS, allow_data, suggested
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from gradwire.app.services.background import Runner
     from gradwire.app.services.theme import Theme
     from gradwire.blocks.library.data import Dataset
-    from gradwire.runtime.data.rows import Rows
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.data import Rows
+    from gradwire.runtime.diagram import InstancePath
 
 Array = NDArray[Any]
 

@@ -11,8 +11,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.training.form import TrainingForm
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import Diagram, SetTitle
-from gradwire.runtime.flow import parse_contracts
-from gradwire.runtime.flow.tools.contracts import EXAMPLE
+from gradwire.runtime.flow import EXAMPLE, parse_contracts
 
 
 class DiagramForm(QWidget):

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.importing.kinds import is_dataset
 from gradwire.blocks.library.pages import Scan
 from gradwire.blocks.library.views import Field as FieldBlock
-from gradwire.runtime.diagram import Diagram, PortName, ports
-from gradwire.runtime.diagram.model import page_ports
-from gradwire.runtime.views.field import choices
+from gradwire.runtime.diagram import Diagram, PortName, page_ports, ports
+from gradwire.runtime.views import choices
 
 if TYPE_CHECKING:
     from collections.abc import Collection

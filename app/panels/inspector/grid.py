@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 from gradwire.app.panels import notation
 from gradwire.app.panels.tables.lines import Table
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROWS_SHOWN = 8

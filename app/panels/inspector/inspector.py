@@ -19,16 +19,18 @@ from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram import (
     MAIN,
+    ROOT,
     Batch,
     Change,
     Diagram,
+    InstancePath,
     PortName,
     RenameBlock,
     SetParameters,
     apply,
+    move_out,
+    own_variables,
 )
-from gradwire.runtime.diagram.edits.owning import move_out, own_variables
-from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from gradwire.app.panels.inspector.rows import let_drag, name_label
 from gradwire.app.services.background import Runner, at_once
 from gradwire.app.services.plain_text import tooltip
 from gradwire.blocks.block import Block, Opaque
-from gradwire.runtime.formulas.writing import formula_of, python_of
+from gradwire.runtime.formulas import formula_of, python_of
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
 
 from gradwire.app.panels import labels
-from gradwire.runtime.flow.words.formatting import number as written
+from gradwire.runtime.flow import number as written
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QWheelEvent

@@ -10,12 +10,12 @@ from gradwire.app.canvas.state.outlines import listed
 from gradwire.app.panels import labels, notation
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.calculus.choices.markdown import notes
-from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.flow import MANY
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram import PortPath
 
 
 def docs(cls: type[Block]) -> str:

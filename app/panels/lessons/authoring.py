@@ -29,7 +29,7 @@ from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
 from gradwire.app.panels.menu import Menu
 from gradwire.app.services.theme import scaled
 from gradwire.app.services.translation import editor
-from gradwire.runtime.diagram.lesson import LANGUAGE
+from gradwire.runtime.diagram import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,10 +12,10 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.formula import Formula
 from gradwire.app.panels.lessons.heatmap import JacobianTable, LabelledHeatmap
 from gradwire.app.panels.lessons.vector_jacobian import ProductView
-from gradwire.runtime.lessons.derivative.rules import port_name
+from gradwire.runtime.lessons import port_name
 
 if TYPE_CHECKING:
-    from gradwire.runtime.lessons.derivative.card import DerivativeCard, InputRule, VectorJacobian
+    from gradwire.runtime.lessons import DerivativeCard, InputRule, VectorJacobian
 
 Array = npt.NDArray[Any]
 _WIDEST = 30.0

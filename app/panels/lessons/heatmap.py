@@ -15,7 +15,7 @@ from gradwire.app.canvas.state.charts import heatmap
 from gradwire.app.panels import labels
 from gradwire.app.services.theme import LIGHT, follow_theme
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

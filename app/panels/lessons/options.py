@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.reading import to_html
-from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.reading import line
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

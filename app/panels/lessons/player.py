@@ -22,14 +22,14 @@ from gradwire.app.panels.lessons.guess_form import GuessForm
 from gradwire.app.panels.lessons.options import Options
 from gradwire.app.panels.lessons.outcomes import Outcomes
 from gradwire.app.panels.lessons.reading import line, to_html
-from gradwire.runtime.lessons.texts import unmarked
+from gradwire.runtime.lessons import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gradwire.app.panels.lessons.dots import Dot
     from gradwire.app.panels.lessons.outcomes import OutcomeRow
-    from gradwire.runtime.lessons.expressions.goals import GoalState
+    from gradwire.runtime.lessons import GoalState
 
 
 class LessonPanel(QWidget):

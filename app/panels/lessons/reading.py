@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from gradwire.runtime.lessons.texts import MARKED
+from gradwire.runtime.lessons import MARKED
 
 
 def to_html(text: str) -> str:

@@ -12,11 +12,8 @@ from typing import Any
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.nearest import did_you_mean
-from gradwire.runtime.diagram.lesson import MAX_TEXT
-from gradwire.runtime.lessons.conditions import parse_condition, parse_goal
-from gradwire.runtime.lessons.expressions.grammar import ConditionError
-from gradwire.runtime.lessons.misconceptions import NAMES
-from gradwire.runtime.lessons.texts import parse_text
+from gradwire.runtime.diagram import MAX_TEXT
+from gradwire.runtime.lessons import NAMES, ConditionError, parse_condition, parse_goal, parse_text
 
 
 class Kind(Enum):

@@ -31,7 +31,7 @@ from gradwire.app.panels.lessons.step_fields import (
 )
 from gradwire.app.services.theme import LIGHT, follow_theme, scaled
 from gradwire.app.services.translation import editor
-from gradwire.runtime.lessons.expressions.grammar import ConditionError
+from gradwire.runtime.lessons import ConditionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

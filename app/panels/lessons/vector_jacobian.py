@@ -12,7 +12,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.heatmap import GradientTable, LabelledHeatmap, element
 
 if TYPE_CHECKING:
-    from gradwire.runtime.lessons.derivative.card import VectorJacobian
+    from gradwire.runtime.lessons import VectorJacobian
 
 Array = npt.NDArray[Any]
 

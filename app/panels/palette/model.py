@@ -36,8 +36,7 @@ from gradwire.app.panels import formula
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.model import page_ports
+from gradwire.runtime.diagram import MAIN, page_ports
 
 if TYPE_CHECKING:
     from gradwire.app.services.favourites import Favourites

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.services.examples import LessonFile
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.lessons.course.progress import Progress
+    from gradwire.runtime.lessons import Progress
 
 _SIZE = QSize(PICTURE.width(), 74)
 _PAD = 10

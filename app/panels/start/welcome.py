@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gradwire.app.services.examples import LessonFile
-    from gradwire.runtime.lessons.course.progress import Progress
+    from gradwire.runtime.lessons import Progress
 
 _GAP = 20
 _MOST_COLUMNS = 4

@@ -15,8 +15,7 @@ from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.runtime.flow import Cause
-    from gradwire.runtime.flow.tools.causes import Victim
+    from gradwire.runtime.flow import Cause, Victim
 
     _Row: TypeAlias = tuple[str, str, tuple[Victim, ...]]
 

@@ -13,7 +13,7 @@ from gradwire.app.canvas.state.annotations import loss_colour
 from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
 from gradwire.app.panels import labels
 from gradwire.app.services import theme
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram import PortPath
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result

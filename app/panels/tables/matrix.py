@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 from gradwire.app.panels.tables.lines import Table
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram import PortPath
     from gradwire.runtime.flow import LossMatrix
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -36,11 +36,17 @@ from gradwire.app.panels.tables.scrubbing import ScrubTable
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.diagram import MAIN, Diagram, SetParameters
-from gradwire.runtime.diagram.pages import Address, resolve
-from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.diagram import (
+    MAIN,
+    Address,
+    Diagram,
+    InstancePath,
+    PortPath,
+    SetParameters,
+    resolve,
+)
 from gradwire.runtime.flow import dialects
-from gradwire.runtime.flow.words.formatting import number as written
+from gradwire.runtime.flow import number as written
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.bars.play_bar import PlayBar
 from gradwire.app.services.theme import follow_theme, scaled, text_width
-from gradwire.runtime.diagram.paths import PortPath
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.diagram import PortPath
+from gradwire.runtime.flow import number
 
 PACES = (1.0, 10.0, 100.0, None)
 """Steps a second; None for as many as possible."""

@@ -11,13 +11,13 @@ from PySide6.QtCore import Qt
 from gradwire.app.services.colours import oklch
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram import PortPath
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QColor
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.training.curves import Recording
+    from gradwire.runtime.training import Recording
 
 _HUES = (255.0, 35.0, 150.0, 310.0, 75.0, 200.0, 350.0, 115.0)
 """OKLCH hues of successive lines, degrees: neighbours differ most."""

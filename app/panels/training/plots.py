@@ -15,7 +15,7 @@ from PySide6.QtSvg import QSvgGenerator
 
 from gradwire.app.panels.training.names import CORNERS, Corner, beside, escaped, free_corner, placed
 from gradwire.app.services import theme as themes
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.panels.training.lines import Group, Line
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.training.curves import Points
+    from gradwire.runtime.training import Points
 
 _WIDTH, _FAINT = 1.6, 70
 """Width of a line, px, and the opacity of what is behind a smoothed one, 0 … 255."""

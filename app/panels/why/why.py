@@ -26,18 +26,15 @@ from gradwire.app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 from gradwire.app.services.translation import editor
 from gradwire.blocks.paths import path_text
-from gradwire.runtime.diagram import MAIN, Diagram, PortName
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
-from gradwire.runtime.flow import State, Verdict
-from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.diagram import MAIN, ROOT, Diagram, InstancePath, PortName, WirePath
+from gradwire.runtime.flow import MANY, State, Verdict, number
 from gradwire.runtime.flow.words import sentences
-from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.answers import Reasons
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.trees import Tree
-    from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram import PortPath
 
 
 class Why(QScrollArea):

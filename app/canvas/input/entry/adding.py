@@ -18,7 +18,7 @@ from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.services.translation import editor
 from gradwire.runtime.diagram import Change
-from gradwire.runtime.formulas.adding import Addition, add_formula
+from gradwire.runtime.formulas import Addition, add_formula
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.services.favourites import Favourites
-    from gradwire.runtime.diagram.model import Point
+    from gradwire.runtime.diagram import Point
 
 
 _Add: TypeAlias = Callable[[Candidate], tuple[str, Change]]

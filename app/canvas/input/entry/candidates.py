@@ -13,9 +13,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
 from gradwire.blocks.registry import registry
-from gradwire.runtime.diagram import MAIN
-from gradwire.runtime.diagram.edits.grouping import FIRST_PORTS
-from gradwire.runtime.diagram.model import page_ports
+from gradwire.runtime.diagram import FIRST_PORTS, MAIN, page_ports
 
 if TYPE_CHECKING:
     from gradwire.app.services.favourites import Favourites

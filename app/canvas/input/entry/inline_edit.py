@@ -18,8 +18,7 @@ from gradwire.blocks.formulas.notation import one_line
 from gradwire.blocks.formulas.places import FormulaError
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.diagram import SetParameters
-from gradwire.runtime.diagram.layout.measures import FOOT, HEADER, ROW
+from gradwire.runtime.diagram import FOOT, HEADER, ROW, SetParameters
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -11,14 +11,12 @@ import numpy as np
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.build import build
 from gradwire.runtime.build import input as source
-from gradwire.runtime.diagram.edits.clipboard import inserted
+from gradwire.runtime.diagram import inserted
 from gradwire.runtime.recurrent import gru, lstm, rnn
 
 if TYPE_CHECKING:
     from gradwire.blocks.formulas.expressions import Expression
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.diagram.edits.changes import Change
-    from gradwire.runtime.diagram.model import Point
+    from gradwire.runtime.diagram import Change, Diagram, Point
 
 LAYERS: Mapping[str, Callable[..., Expression]] = {"LSTM": lstm, "GRU": gru, "RNN": rnn}
 """What makes each layer, by the name that the palette shows."""

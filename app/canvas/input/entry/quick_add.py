@@ -34,7 +34,7 @@ from gradwire.blocks.formulas.reading import looks_like_formula
 if TYPE_CHECKING:
     from gradwire.app.services.favourites import Favourites
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.formulas.adding import Addition
+    from gradwire.runtime.formulas import Addition
 
 CANDIDATE_ROLE = Qt.ItemDataRole.UserRole + 2
 SIZE = (300, 280)

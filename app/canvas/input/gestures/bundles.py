@@ -14,8 +14,7 @@ from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import ChangeError
-from gradwire.runtime.diagram import Batch, Connect, apply, ports
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Batch, Connect, PortName, apply, ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

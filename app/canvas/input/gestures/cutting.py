@@ -13,8 +13,7 @@ from gradwire.app.canvas.input.gestures.base import Gesture, Host
 from gradwire.app.canvas.scene.arrays import NO_INDICES, Flags
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.blocks.terms import split_term
-from gradwire.runtime.diagram import Batch, Disconnect
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Batch, Disconnect, PortName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

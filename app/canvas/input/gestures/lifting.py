@@ -11,8 +11,7 @@ from gradwire.app.canvas.input.frames import move_change
 from gradwire.app.canvas.input.gestures.cutting import cut_change
 from gradwire.app.canvas.input.gestures.dragging import DragSelection
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
-from gradwire.runtime.diagram import Batch, Connect, can_connect, ports
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Batch, Connect, PortName, can_connect, ports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

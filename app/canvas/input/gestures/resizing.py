@@ -13,9 +13,8 @@ from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.views import ViewBlock
-from gradwire.runtime.diagram.edits.changes import Batch, StyleBlocks
-from gradwire.runtime.diagram.model import LEAST_SIZE, MOST_SIZE, Size
-from gradwire.runtime.diagram.model import PLAIN as USUAL
+from gradwire.runtime.diagram import LEAST_SIZE, MOST_SIZE, Batch, Size, StyleBlocks
+from gradwire.runtime.diagram import PLAIN as USUAL
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats

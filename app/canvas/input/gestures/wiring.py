@@ -20,7 +20,7 @@ from gradwire.runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags, Floats
-    from gradwire.runtime.diagram.paths import PortName
+    from gradwire.runtime.diagram import PortName
 
 _MAX_PORTS = 400
 """Largest number of highlighted ports; the nearest are highlighted."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from gradwire.app.canvas.state.charts import NOT_FINITE, SPAN, ZERO, Chart, ChartKind
-from gradwire.runtime.flow.words.states import ColourRole
+from gradwire.runtime.flow import ColourRole
 
 if TYPE_CHECKING:
     from gradwire.app.services.theme import Theme

@@ -22,7 +22,7 @@ from gradwire.app.canvas.scene.geometry import PORT_RADIUS
 from gradwire.app.services import typeface
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import BODY, SMALL, Theme, font, text_width
-from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
+from gradwire.runtime.diagram import HEADER, ROW, WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

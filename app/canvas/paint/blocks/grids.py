@@ -13,7 +13,7 @@ from gradwire.app.canvas.paint.legible import LEAST, legible_size
 from gradwire.app.canvas.state.charts import HEIGHT, WIDTH
 from gradwire.app.services.theme import SMALL, Theme, font, text_width
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.layout.measures import ROW
+from gradwire.runtime.diagram import ROW
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.formatting import Cells, Section

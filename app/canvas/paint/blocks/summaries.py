@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from gradwire.app.canvas.paint.blocks.symbols import draw_scaled_symbol, symbol_scale
 from gradwire.app.canvas.paint.legible import LEAST
 from gradwire.app.services.theme import Theme, font
-from gradwire.runtime.diagram.layout.measures import block_height
+from gradwire.runtime.diagram import block_height
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QPainter

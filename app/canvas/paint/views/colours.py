@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from gradwire.app.services.theme import THEMES
-from gradwire.runtime.flow.words.states import ColourRole
+from gradwire.runtime.flow import ColourRole
+from gradwire.runtime.views import ImagePicture
 from gradwire.runtime.views import colours as maps
-from gradwire.runtime.views.pictures import ImagePicture
 
 if TYPE_CHECKING:
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views.colours import Colour, Table
-    from gradwire.runtime.views.pictures import FieldPicture, Scale
+    from gradwire.runtime.views import Colour, FieldPicture, Scale, Table
 
 _GROUND = 0.72
 """Strength of the colours of a field beneath its points."""

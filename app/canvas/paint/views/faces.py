@@ -19,9 +19,10 @@ from gradwire.app.canvas.paint.views.frames import (
 from gradwire.app.canvas.paint.views.lines import draw_lines
 from gradwire.app.canvas.paint.views.marks import draw_classes, draw_marks
 from gradwire.app.canvas.scene.camera import NUMBERS
-from gradwire.runtime.flow.words.formatting import number
-from gradwire.runtime.views.colours import FIRST, LAST
-from gradwire.runtime.views.pictures import (
+from gradwire.runtime.flow import number
+from gradwire.runtime.views import (
+    FIRST,
+    LAST,
     FieldPicture,
     HistogramPicture,
     ImagePicture,
@@ -33,7 +34,7 @@ from gradwire.runtime.views.pictures import (
 
 if TYPE_CHECKING:
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views.pictures import Scale
+    from gradwire.runtime.views import Scale
 
 _STALE = 0.45
 """Opacity of a picture of an older diagram."""

@@ -12,7 +12,7 @@ from gradwire.app.canvas.paint.legible import legible_size
 from gradwire.app.services.colours import contrast
 from gradwire.app.services.theme import SMALL, font
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QPainter
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views.axes import Axis, Floats
+    from gradwire.runtime.views import Axis, Floats
 
 _TICK = 3.0
 _GAP = 3.0

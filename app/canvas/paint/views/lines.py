@@ -12,14 +12,13 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from gradwire.app.canvas.paint.views.colours import class_colour
 from gradwire.app.canvas.paint.views.frames import LEAST, Frame, axes_in, draw_border, letters
 from gradwire.app.services.translation import editor
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views.axes import Floats
-    from gradwire.runtime.views.pictures import Line, PlotPicture
+    from gradwire.runtime.views import Floats, Line, PlotPicture
 
 _WIDE, _DOT = 1.6, 5.0
 """Width of a line, and of a line's only point."""

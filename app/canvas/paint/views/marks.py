@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainterPath, QPen, QPolygonF
 
 from gradwire.app.canvas.paint.views.colours import class_colour, over_field, table_of
 from gradwire.app.canvas.paint.views.frames import Frame, letters
-from gradwire.runtime.views.colours import FIRST, NOT_FINITE
+from gradwire.runtime.views import FIRST, NOT_FINITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views.pictures import Marks
+    from gradwire.runtime.views import Marks
 
 _SHADES = 24
 """Shades that points are drawn in at most."""

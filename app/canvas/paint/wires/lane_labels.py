@@ -13,7 +13,7 @@ from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.state.codes import flags_of
 from gradwire.app.services.palette import shades
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.states import Form, State
+from gradwire.runtime.flow import Form, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from gradwire.app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane
 from gradwire.app.canvas.scene.polylines import Polylines, offset, strokes, touching
 from gradwire.app.canvas.state.codes import STATE_OF
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.states import Form, State
+from gradwire.runtime.flow import Form, State
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags, Floats

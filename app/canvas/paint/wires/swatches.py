@@ -14,7 +14,7 @@ from gradwire.app.canvas.scene.bezier import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP, INSET
 from gradwire.app.canvas.state.codes import CODES
 from gradwire.app.services.palette import shades
-from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.flow import State
 
 if TYPE_CHECKING:
     from gradwire.app.services.theme import Theme

@@ -14,7 +14,7 @@ from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.state.codes import STATE_OF
 from gradwire.app.canvas.state.wire_numbers import value_texts
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.words.states import State
+from gradwire.runtime.flow import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.members import Edit
-    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.diagram import Page
 
 
 class SpatialIndex:

@@ -22,8 +22,7 @@ from gradwire.app.canvas.scene.obstacles import clearance
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.library.pages import Composite
 from gradwire.blocks.library.pages import Page as PageBlock
-from gradwire.runtime.diagram.model import Page
-from gradwire.runtime.diagram.paths import PortName
+from gradwire.runtime.diagram import Page, PortName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
     from gradwire.app.canvas.scene.members.slots import Slots
     from gradwire.blocks.block import Block
-    from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.diagram import Diagram
 
 FEW = 64
 """Blocks or wires of an edit; after one of more the whole page is read anew."""

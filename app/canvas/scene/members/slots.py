@@ -13,22 +13,22 @@ from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Composite
 from gradwire.blocks.library.views import ViewBlock
-from gradwire.runtime.diagram.layout.measures import (
+from gradwire.runtime.diagram import (
     HEADER,
+    PLAIN,
     ROW,
     WIDTH,
     block_height,
     collapsed_offset,
     view_size,
 )
-from gradwire.runtime.diagram.model import PLAIN
-from gradwire.runtime.diagram.model import ports as ports_of
+from gradwire.runtime.diagram import ports as ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Ints
-    from gradwire.runtime.diagram.model import Diagram, Page
+    from gradwire.runtime.diagram import Diagram, Page
 
 
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradwire.app.document.diff import changed_keys
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.model import Diagram, Page, Point, Route
+    from gradwire.runtime.diagram import Diagram, Page, Point, Route
 
 FEW = 64
 """Blocks that may have moved; where more have, or all, the whole page is read anew."""

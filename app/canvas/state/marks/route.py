@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.paths import ROOT, InstancePath, WirePath
-from gradwire.runtime.flow.lazy import MANY
+from gradwire.runtime.diagram import ROOT, InstancePath, WirePath
+from gradwire.runtime.flow import MANY
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Indices
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.runtime.diagram.model import Page
+    from gradwire.runtime.diagram import Page
     from gradwire.runtime.flow import Verdict
 
 CUTTER_GLYPHS = {"stop": "⊣", "no rule": "∅"}

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram.training import Group, OptimiserRule
+    from gradwire.runtime.diagram import Group, OptimiserRule
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.training.recipe import Remark
+    from gradwire.runtime.training import Remark
 
 _Path: TypeAlias = tuple[str | int, ...]
 _SHRINKS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -97,7 +97,7 @@ class TrainingForm(QWidget):
 
     def add_optimiser(self) -> None:
         """Add an optimiser; the first owns all variables."""
-        from gradwire.runtime.diagram.training import OptimiserRule, Training
+        from gradwire.runtime.diagram import OptimiserRule, Training
 
         training = self._training or Training()
         name = free_name("opt", [rule.name for rule in training.optimisers])
@@ -105,7 +105,7 @@ class TrainingForm(QWidget):
 
     def add_average(self) -> None:
         """Add an average, whose patterns are to be written."""
-        from gradwire.runtime.diagram.training import Average, Training
+        from gradwire.runtime.diagram import Average, Training
 
         training = self._training or Training()
         name = free_name("average", [average.name for average in training.averages])
@@ -143,8 +143,7 @@ class TrainingForm(QWidget):
         self._show_values()
 
     def _optimiser(self, index: int, rule: OptimiserRule) -> QWidget:
-        from gradwire.runtime.diagram.optimisers import METHODS
-        from gradwire.runtime.diagram.training import SCHEDULES
+        from gradwire.runtime.diagram import METHODS, SCHEDULES
 
         at: _Path = ("optimisers", index)
         card, grid = self._card(at)
@@ -206,7 +205,7 @@ class TrainingForm(QWidget):
 
     def _add_group(self, index: int) -> None:
         """Add a group that has, as yet, all variables of its optimiser and its numbers."""
-        from gradwire.runtime.diagram.training import Group
+        from gradwire.runtime.diagram import Group
 
         rule = self._value(("optimisers", index))
         self._set_groups(index, (*rule.groups, Group(variables=rule.variables)))
@@ -295,7 +294,7 @@ class TrainingForm(QWidget):
             self._show_owned(index, None)
         if self._training is None or self._program is None:
             return
-        from gradwire.runtime.training.recipe import examine
+        from gradwire.runtime.training import examine
 
         said: dict[_Path, Remark] = {}
         for remark in examine(self._training, self._program):
@@ -322,7 +321,7 @@ class TrainingForm(QWidget):
             if any(len(pattern) > 1000 for pattern in patterns):
                 return
             rule = rule.model_copy(update={"variables": patterns})
-        from gradwire.runtime.training.recipe import variables_of
+        from gradwire.runtime.training import variables_of
 
         names = variables_of(rule, self._program)
         shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
@@ -363,7 +362,7 @@ class TrainingForm(QWidget):
         self.committed.emit(SetTraining(left if left.optimisers or left.averages else None))
 
     def _set(self, **fields: Sequence[Any]) -> None:
-        from gradwire.runtime.diagram.training import Training
+        from gradwire.runtime.diagram import Training
 
         training = self._training or Training()
         self.committed.emit(SetTraining(training.model_copy(update=fields)))

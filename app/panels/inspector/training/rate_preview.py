@@ -8,10 +8,10 @@ from PySide6.QtCore import QPointF, QSize
 from PySide6.QtGui import QPainter, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gradwire.runtime.flow.words.formatting import number
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
-    from gradwire.runtime.diagram.training import AnySchedule
+    from gradwire.runtime.diagram import AnySchedule
 
 _HEIGHT = 40
 _POINTS = 160
@@ -30,7 +30,7 @@ class RatePreview(QWidget):
 
     def show_rates(self, schedule: AnySchedule, lr: float, updates: int) -> None:
         """Draw the rates of this many updates."""
-        from gradwire.runtime.training.optimisers import rate
+        from gradwire.runtime.training import rate
 
         count = min(_POINTS, updates)
         at = [round(i * (updates - 1) / max(1, count - 1)) for i in range(count)]

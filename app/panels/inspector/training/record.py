@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.diagram.training import Training
-    from gradwire.runtime.training.recipe import FieldPath
+    from gradwire.runtime.diagram import Training
+    from gradwire.runtime.training import FieldPath
 
 
 def patterns_in(text: str) -> tuple[str, ...]:

@@ -1,0 +1,41 @@
+from gradwire.runtime.training.alarms import Alarm as Alarm
+from gradwire.runtime.training.course import stored as stored
+from gradwire.runtime.training.curves import (
+    Points as Points,
+    Recording as Recording,
+    csv_of as csv_of,
+)
+from gradwire.runtime.training.optimisers import SGD as SGD, rate as rate
+from gradwire.runtime.training.process.following import FollowedCourse as FollowedCourse
+from gradwire.runtime.training.process.messages import (
+    Begin as Begin,
+    Drop as Drop,
+    Edit as Edit,
+    Forget as Forget,
+    Frame as Frame,
+    Go as Go,
+    Lane as Lane,
+    Pace as Pace,
+    Play as Play,
+    Report as Report,
+    States as States,
+    Stop as Stop,
+    Take as Take,
+    WantFrame as WantFrame,
+)
+from gradwire.runtime.training.process.process import (
+    PROCESSES as PROCESSES,
+    CourseProcess as CourseProcess,
+    Ended as Ended,
+)
+from gradwire.runtime.training.recipe import (
+    FieldPath as FieldPath,
+    Remark as Remark,
+    examine as examine,
+    variables_of as variables_of,
+)
+from gradwire.runtime.training.ring import LIMIT as LIMIT, Ring as Ring
+from gradwire.runtime.training.saving.checkpoint import TrainerState as TrainerState
+from gradwire.runtime.training.saving.reading import read_recordings as read_recordings
+from gradwire.runtime.training.studies.files import load_study as load_study
+from gradwire.runtime.training.studies.variants import with_variant as with_variant

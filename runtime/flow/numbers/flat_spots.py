@@ -20,7 +20,7 @@ from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, Single, single
-from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.flow.words import phrases, tables
 from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
@@ -93,33 +93,16 @@ class ZeroSpot:
     @cached_property
     def reason(self) -> str:
         """Words that follow the name of the block, for example ``is off (−3.00)``."""
-        match self.kind:
-            case Zero.UNDERFLOWS:
-                return phrases.UNDERFLOWS.format(self.dtype)
-            case Zero.CANCELS if self._is_whole_softmax:
-                return phrases.SAME_FOR_ALL
-            case Zero.CANCELS:
-                return phrases.ADDS_UP_TO_0
-            case Zero.FLAT:
-                return _flat_reason(self.block, self.inputs, self.port, self.arriving)
+        return tables.decide(tables.REASONS, self.block.type_name(), self.fact)
 
     @property
     def cure(self) -> str:
         """What would help; empty if no cure is known, or where only another run can tell."""
-        match self.kind:
-            case Zero.UNDERFLOWS:
-                return ""
-            case Zero.CANCELS:
-                summed = self._is_whole_softmax and self.is_summed
-                return value_sentences.WHOLE if summed else ""
-            case Zero.FLAT if self.is_product:
-                return ""
-            case Zero.FLAT:
-                if _is_improbable(self.block, self.port, self.inputs.get(self.port)):
-                    return value_sentences.AS_LOGITS
-                if alone := _alone(self.block, self.inputs, self.port):
-                    return alone.cure
-                return value_sentences.flat_cure(self.block.type_name())
+        return tables.decide(tables.FLAT_CURES, self.block.type_name(), self.fact)
+
+    def fact(self, name: str) -> Any:
+        """What the tables ask of it."""
+        return FACTS[name](self)
 
     @property
     def is_product(self) -> bool:
@@ -132,82 +115,77 @@ class ZeroSpot:
         return self.inputs[self.port].dtype.name
 
     @property
-    def _is_whole_softmax(self) -> bool:
+    def value(self) -> Array | None:
+        """The numbers of the input, if it is on a wire."""
+        return self.inputs.get(self.port)
+
+    @cached_property
+    def alone(self) -> Single | None:
+        """What the block has only one of, where that makes the gradient of this input 0."""
+        shapes = {name: array.shape for name, array in self.inputs.items()}
+        return None if self.port in UNAFFECTED else single(self.block, shapes)
+
+    @cached_property
+    def reached(self) -> Array:
+        """The elements of the input at which something arrives, where they have that shape."""
+        value = self.inputs[self.port]
+        masks = [array != 0 for array in self.arriving.values() if array.shape == value.shape]
+        found = value[masks[0]] if len(masks) == 1 else value
+        return found if found.size else value
+
+    @property
+    def is_whole_softmax(self) -> bool:
         """Whether the gradient is the same for all elements along the axis of a Softmax."""
         if self.block.type_name() != "Softmax":
             return False
         axis = getattr(self.block, "axis", -1)
         return all(not np.any(np.ptp(array, axis=axis)) for array in self.arriving.values())
 
+    @property
+    def is_improbable(self) -> bool:
+        """Whether the block clips all that it is given as probabilities."""
+        takes = isinstance(self.block, BinaryCrossEntropy) and self.block.clips
+        if not takes or self.port != "prediction" or self.value is None:
+            return False
+        step = np.finfo(self.value.dtype).eps
+        return bool(np.all((self.value <= step) | (self.value >= 1 - step)))
 
-def _flat_reason(
-    block: Block, inputs: Mapping[str, Array], port: str, arriving: Mapping[str, Array]
-) -> str:
-    """Why the derivative at an input is 0 where something arrives."""
-    name, value = block.type_name(), inputs.get(port)
-    if alone := _alone(block, inputs, port):
-        return alone.reason
-    if name in phrases.FLAT:
-        return phrases.FLAT[name]
-    if value is None or not value.size or value.dtype.kind != "f":
-        return phrases.FLAT_HERE
-    if port == "x" and "weight" in inputs and not np.any(inputs["weight"]):
-        return phrases.MULTIPLIES_0
-    if name == "Softmax":
-        return _saturated_softmax(value, getattr(block, "axis", -1))
-    if name == "Div" and port == "b" and not np.any(_read(block, inputs, "a")):
-        return phrases.DIVIDES_0
-    reached = _reached(value, arriving)
-    if name == "Arctan2" and not any(map(np.any, inputs.values())):
-        return phrases.ARCTAN2_AT_0
-    if name == "Abs" and not np.any(reached):
-        return phrases.ABS_AT_0
-    if name == "Norm" and not np.any(value):
-        return phrases.NORM_AT_0
-    if name == "Relu":
-        return phrases.OFF.format(_extreme(reached, np.max, phrases.AT_MOST))
-    if name in ("Sigmoid", "Tanh"):
-        return phrases.SATURATED.format(_extreme(reached, _smallest, phrases.FROM))
-    if _is_improbable(block, port, value):
-        return phrases.IMPROBABLE.format(_range(reached))
-    if name == "CosineSimilarity" and not all(map(np.any, inputs.values())):
-        return phrases.COSINE_OF_0
-    if name == "Clip":
-        return phrases.BEYOND_LIMITS.format(_range(reached))
-    if value.size == 1:
-        return phrases.FLAT_AT.format(number(float(value.reshape(()))))
-    return phrases.FLAT_HERE
+    def read(self, port: str) -> Array:
+        """What the block reads at a port, on a wire or as a literal."""
+        if port in self.inputs:
+            return self.inputs[port]
+        return np.asarray(self.block.literals[port].tensor.array)
 
 
-def _alone(block: Block, inputs: Mapping[str, Array], port: str) -> Single | None:
-    """What the block has only one of, where that makes the gradient of this input 0."""
-    shapes = {name: array.shape for name, array in inputs.items()}
-    return None if port in UNAFFECTED else single(block, shapes)
-
-
-def _read(block: Block, inputs: Mapping[str, Array], port: str) -> Array:
-    """What a block reads at a port, on a wire or as a literal."""
-    return inputs[port] if port in inputs else np.asarray(block.literals[port].tensor.array)
-
-
-def _saturated_softmax(value: Array, axis: int) -> str:
-    return phrases.SATURATED_SOFTMAX.format(number(float(np.max(np.ptp(value, axis=axis)))))
-
-
-def _reached(value: Array, arriving: Mapping[str, Array]) -> Array:
-    """The elements of an input at which something arrives, where they have that shape."""
-    masks = [array != 0 for array in arriving.values() if array.shape == value.shape]
-    found = value[masks[0]] if len(masks) == 1 else value
-    return found if found.size else value
-
-
-def _is_improbable(block: Block, port: str, value: Array | None) -> bool:
-    """Whether the block clips all that it is given as probabilities."""
-    takes = isinstance(block, BinaryCrossEntropy) and block.clips
-    if not takes or port != "prediction" or value is None:
-        return False
-    step = np.finfo(value.dtype).eps
-    return bool(np.all((value <= step) | (value >= 1 - step)))
+FACTS: Mapping[str, Callable[[ZeroSpot], Any]] = {
+    "underflows": lambda spot: spot.kind is Zero.UNDERFLOWS,
+    "cancels": lambda spot: spot.kind is Zero.CANCELS,
+    "dtype": lambda spot: spot.dtype,
+    "whole_softmax": lambda spot: spot.is_whole_softmax,
+    "summed": lambda spot: spot.is_summed,
+    "product": lambda spot: spot.is_product,
+    "improbable": lambda spot: spot.is_improbable,
+    "single": lambda spot: spot.alone and spot.alone.reason,
+    "single_cure": lambda spot: spot.alone and spot.alone.cure,
+    "floats": lambda spot: (
+        spot.value is not None and spot.value.size and spot.value.dtype.kind == "f"
+    ),
+    "weight_zero": lambda spot: spot.port == "x" and not np.any(spot.inputs.get("weight", 1)),
+    "dividend_zero": lambda spot: spot.port == "b" and not np.any(spot.read("a")),
+    "all_zero": lambda spot: not any(map(np.any, spot.inputs.values())),
+    "any_zero": lambda spot: not all(map(np.any, spot.inputs.values())),
+    "value_zero": lambda spot: not np.any(spot.value),
+    "reached_zero": lambda spot: not np.any(spot.reached),
+    "one_value": lambda spot: spot.inputs[spot.port].size == 1,
+    "one_reached": lambda spot: spot.reached.size == 1,
+    "spread": lambda spot: number(
+        float(np.max(np.ptp(spot.inputs[spot.port], axis=getattr(spot.block, "axis", -1))))
+    ),
+    "highest": lambda spot: number(float(np.max(spot.reached))),
+    "nearest": lambda spot: number(float(spot.reached.flat[np.argmin(np.abs(spot.reached))])),
+    "range": lambda spot: _range(spot.reached),
+}
+"""What the tables of reasons and cures ask of a spot, by name."""
 
 
 def _range(array: Array) -> str:
@@ -220,12 +198,3 @@ def nonfinite_reason(before: Array | None, after: Array) -> str:
     if np.isnan(after).any():
         return "0·∞" if before is not None and not np.all(before) else "∞ − ∞ or 0·∞"
     return phrases.STEEP_HERE
-
-
-def _smallest(array: Array) -> Any:
-    return array.flat[np.argmin(np.abs(array))]
-
-
-def _extreme(value: Array, pick: Callable[[Array], Any], words: str) -> str:
-    text = number(float(pick(value)))
-    return text if value.size == 1 else words.format(text)

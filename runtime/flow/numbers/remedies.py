@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gradwire.blocks.importing.kinds import is_clip
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES, neighbours_of
-from gradwire.runtime.flow.words import value_sentences
+from gradwire.runtime.flow.words import tables, value_sentences
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath
@@ -44,59 +44,47 @@ class Remedies:
     """Cures for the blocks of one run."""
 
     def __init__(self, program: Program, values: Mapping[str, Array]) -> None:
-        self._program = program
+        self.program = program
         self._values = values
-        self._near = neighbours_of(program)
+        self.near = neighbours_of(program)
 
     def of_value(self, path: InstancePath, elements: Sequence[Element]) -> str:
         """What keeps the value of a block finite, which made it not so of these elements."""
-        kind = self._near.kind(path)
-        at_zero = any(element.value == 0 for element in elements)
-        at_pole = any(element.value in _poles(kind) for element in elements)
-        if kind == "Exp":
-            return value_sentences.exp_cure(function_of(self._program, path))
-        if kind in ("Softmax", "LogSoftmax"):
-            return value_sentences.MASKED if self._is_masked(path) else ""
-        if at_pole and (limit := self._limit(path)):
-            return limit
-        if kind == "Div" and at_zero and (source := self._near.sources(path).get("b")):
-            root = self._near.origin(source)
-            if self._near.kind(root) in ("Norm", "Sqrt"):
-                return value_sentences.under_root(root, self._near.kind(root))
-            if self._near.kind(root) in _NONNEGATIVE:
-                return value_sentences.NEVER_NEGATIVE
-        if kind == "Log" and at_zero and is_complement(self._program, path):
-            return value_sentences.LOG_COMPLEMENT
-        before = {self._near.kind(source.block) for source in self._near.sources(path).values()}
-        return value_sentences.cure(kind, elements, before) or self._wider(path, elements)
+        asked = Asked(self, path, elements)
+        return tables.decide(
+            tables.VALUE_CURES, self.near.kind(path), lambda name: FACTS[name](asked)
+        )
 
-    def _wider(self, path: InstancePath, elements: Sequence[Element]) -> str:
-        """To use a wider dtype where finite numbers overflow the one that is there."""
+    def overflows_float16(self, path: InstancePath, elements: Sequence[Element]) -> bool:
+        """Whether finite numbers overflow the narrow dtype that is there."""
         value = self._values.get(path.port("out"))
-        overflows = all(math.isfinite(element.value) for element in elements)
-        if value is None or value.dtype != np.float16 or not overflows or np.isnan(value).any():
-            return ""
-        return value_sentences.IN_FLOAT32
+        is_narrow = value is not None and value.dtype == np.float16 and not np.isnan(value).any()
+        return is_narrow and all(math.isfinite(element.value) for element in elements)
 
-    def _is_masked(self, path: InstancePath) -> bool:
+    def divisor(self, path: InstancePath) -> InstancePath | None:
+        """The block that makes what a block divides by, if one does."""
+        source = self.near.sources(path).get("b")
+        return None if source is None else self.near.origin(source)
+
+    def is_masked(self, path: InstancePath) -> bool:
         """Whether somewhere all that a Softmax normalises is −inf, and nothing is NaN or +inf."""
-        source = self._near.sources(path).get("x")
+        source = self.near.sources(path).get("x")
         value = None if source is None else self._values.get(source)
         if value is None or np.isnan(value).any() or np.isposinf(value).any():
             return False
-        axis = getattr(self._program.instances[path].block, "axis", -1)
+        axis = getattr(self.program.instances[path].block, "axis", -1)
         return bool(np.isneginf(value).all(axis=axis).any())
 
     def of_slope(self, path: InstancePath) -> str:
         """What keeps the slope of a block finite, which is infinite at a finite value."""
-        kind = self._near.kind(path)
+        kind = self.near.kind(path)
         alternative = self._without_root(path) if kind == "Sqrt" else ""
-        return self._limit(path) or alternative or value_sentences.steep_cure(kind)
+        return self.limit(path) or alternative or value_sentences.steep_cure(kind)
 
     def _without_root(self, path: InstancePath) -> str:
         """A form without a Sqrt, by the block that makes what is under it; empty if unknown."""
-        near = self._near
-        under = next(map(self._near.origin, near.sources(path).values()), path)
+        near = self.near
+        under = next(map(self.near.origin, near.sources(path).values()), path)
         kind = near.kind(under)
         if kind == "Pow" and near.is_given(under, "b", 2.0):
             kind = "Square"
@@ -111,43 +99,43 @@ class Remedies:
 
     def underflow(self, path: InstancePath, port: str) -> InstancePath | None:
         """The block behind an input that makes zeros of finite numbers, which it never is."""
-        source = self._near.sources(path).get(port)
-        maker = None if source is None else self._near.origin(source)
+        source = self.near.sources(path).get(port)
+        maker = None if source is None else self.near.origin(source)
         if maker is None:
             return None
-        read = [self._values.get(source) for source in self._near.sources(maker).values()]
+        read = [self._values.get(source) for source in self.near.sources(maker).values()]
         if not all(a is not None and np.isfinite(a).all() for a in read):
             return None
-        is_above_zero = self._near.kind(maker) in _POSITIVE
+        is_above_zero = self.near.kind(maker) in _POSITIVE
         return maker if is_above_zero or self._is_small_product(maker) else None
 
     def _is_small_product(self, path: InstancePath) -> bool:
         """Whether a block multiplies, and none of its zeros has a factor of 0."""
-        instance, value = self._program.instances[path], self._values.get(path.port("out"))
+        instance, value = self.program.instances[path], self._values.get(path.port("out"))
         if instance.block.type_name() not in _PRODUCTS or value is None:
             return False
         literals = (literal.tensor.array for literal in instance.block.literals.values())
-        wired = (self._values[source] for source in self._near.sources(path).values())
+        wired = (self._values[source] for source in self.near.sources(path).values())
         return all(np.all((factor != 0) | (value != 0)) for factor in (*literals, *wired))
 
     def _is_nonnegative(self, path: InstancePath, port: str) -> bool:
         """Whether none of the numbers that a block reads is below 0."""
-        source = self._near.sources(path).get(port)
+        source = self.near.sources(path).get(port)
         if source is not None:
             value = self._values.get(source)
             return value is not None and not np.any(value < 0)
-        literal = self._program.instances[path].block.literals.get(port)
+        literal = self.program.instances[path].block.literals.get(port)
         return literal is not None and not np.any(literal.tensor.array < 0)
 
-    def _limit(self, path: InstancePath) -> str:
+    def limit(self, path: InstancePath) -> str:
         """To move the limit of a Clip that all numbers at the pole of a block are at."""
-        inputs = [self._values.get(source) for source in self._near.sources(path).values()]
-        places = (np.isin(a, _poles(self._near.kind(path))) for a in inputs if a is not None)
+        inputs = [self._values.get(source) for source in self.near.sources(path).values()]
+        places = (np.isin(a, _poles(self.near.kind(path))) for a in inputs if a is not None)
         poles = next((at for at in places if np.any(at)), None)
         if poles is None:
             return ""
         for at in self._route_back(path):
-            block = self._program.instances[at].block
+            block = self.program.instances[at].block
             value = self._values.get(at.port("out"))
             if not is_clip(block) or value is None or value.shape != poles.shape:
                 continue
@@ -164,14 +152,59 @@ class Remedies:
     def _route_back(self, path: InstancePath) -> list[InstancePath]:
         """The blocks before a block, as long as they keep the place of every number."""
         found: dict[InstancePath, None] = {}
-        pending = [source.block for source in self._near.sources(path).values()]
+        pending = [source.block for source in self.near.sources(path).values()]
         while pending:
             at = pending.pop()
             if at not in found:
                 found[at] = None
-                if self._near.kind(at) in _KEEPS_PLACE:
-                    pending += [source.block for source in self._near.sources(at).values()]
-        return [at for at in found if at in self._program.instances]
+                if self.near.kind(at) in _KEEPS_PLACE:
+                    pending += [source.block for source in self.near.sources(at).values()]
+        return [at for at in found if at in self.program.instances]
+
+
+class Asked(NamedTuple):
+    """A block, and the elements that it made its value of, which is not finite."""
+
+    remedies: Remedies
+    path: InstancePath
+    elements: Sequence[Element]
+
+    @property
+    def read(self) -> set[str]:
+        """The types of blocks that it reads."""
+        near = self.remedies.near
+        return {near.kind(source.block) for source in near.sources(self.path).values()}
+
+    @property
+    def divisor(self) -> str:
+        """The type of the block that makes what it divides by; empty where there is none."""
+        made = self.remedies.divisor(self.path)
+        return "" if made is None else self.remedies.near.kind(made)
+
+    @property
+    def limit(self) -> str:
+        """To move the limit that all elements at its pole are at, where some are."""
+        poles = _poles(self.remedies.near.kind(self.path))
+        is_there = any(element.value in poles for element in self.elements)
+        return self.remedies.limit(self.path) if is_there else ""
+
+
+FACTS: Mapping[str, Callable[[Asked], Any]] = {
+    "instead": lambda on: value_sentences.EXP[function_of(on.remedies.program, on.path)],
+    "masked": lambda on: on.remedies.is_masked(on.path),
+    "limit": lambda on: on.limit,
+    "zero": lambda on: any(element.value == 0 for element in on.elements),
+    "infinite": lambda on: any(math.isinf(element.value) for element in on.elements),
+    "divisor": lambda on: on.remedies.divisor(on.path),
+    "by_norm": lambda on: on.divisor == "Norm",
+    "by_root": lambda on: on.divisor == "Sqrt",
+    "by_nonnegative": lambda on: on.divisor in _NONNEGATIVE,
+    "complement": lambda on: is_complement(on.remedies.program, on.path),
+    "after_softmax": lambda on: "Softmax" in on.read,
+    "after_sigmoid": lambda on: "Sigmoid" in on.read,
+    "wider": lambda on: on.remedies.overflows_float16(on.path, on.elements),
+}
+"""What the table of cures asks of them, by name."""
 
 
 def is_complement(program: Program, path: InstancePath) -> bool:

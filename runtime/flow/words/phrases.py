@@ -43,51 +43,12 @@ MASKED_BY = "masked by {0}"
 PADDING = "Row {0} is its padding, which gets none: give it no padding if that is a real row."
 CANCELLED_AT = "where the contributions to {0} cancel"
 
-# ---- after the name of a block: why it sends 0 back ----------------------------------------------
+# ---- after the name of a block: why it sends 0 back, beside the tables of reasons ----------------
 
-STEPS = {
-    "Round": "is piecewise constant (None in TensorFlow)",
-    "Floor": "is piecewise constant (None in TensorFlow)",
-    "Ceil": "is piecewise constant (None in TensorFlow)",
-    "Sign": "is piecewise constant",
-}
-MULTIPLIES_0 = "multiplies by 0"
+STEPS = ("Round", "Floor", "Ceil", "Sign")
+"""The blocks that are flat wherever they have a slope."""
 FACTORS = ("Mul", "MatMul", "Linear", "Dot", "Einsum", "Conv1D", "Conv2D", "Conv3D",
            "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D")  # fmt: skip
-FLAT = STEPS | {
-    **dict.fromkeys(FACTORS, MULTIPLIES_0),
-    **dict.fromkeys(("Concat", "Stack"), "gets only 0 for this part"),
-    "Where": "takes the other branch",
-    "Maximum": "takes its other input",
-    "Minimum": "takes its other input",
-    "Max": "takes another element",
-    "Min": "takes another element",
-    "Gather": "takes other elements",
-    "Pick": "takes other elements",
-    "TakeAlong": "takes other elements",
-    "TopK": "takes other elements",
-    "Slice": "takes other elements",
-    "GradientScale": "scales the gradient by 0",
-    "GradientReversal": "scales the gradient by 0",
-    "Loss": "scales the gradient by 0",
-    "MeanSquaredError": "is at its minimum: prediction and target agree",
-    "MeanAbsoluteError": "is at its minimum: prediction and target agree",
-    "Huber": "is at its minimum: prediction and target agree",
-}
-"""By type, where that says it all."""
-UNDERFLOWS = "makes the gradient too small for {0}"
-SAME_FOR_ALL = "gets the same gradient for all elements, which always sum to 1"
-ADDS_UP_TO_0 = "adds up gradients that cancel"
-FLAT_HERE = "has a derivative of 0 here"
-FLAT_AT = "has a derivative of 0 at {0}"
-DIVIDES_0 = "divides 0"
-ARCTAN2_AT_0 = "is at (0, 0), where its slope counts as 0 (NaN in JAX)"
-ABS_AT_0 = "is at 0, where its slope counts as 0 (1 in JAX)"
-NORM_AT_0 = "is at 0, where its slope counts as 0, as in PyTorch (NaN elsewhere)"
-COSINE_OF_0 = "reads zeros, where its slope counts as 0"
-OFF = "is off ({0})"
-SATURATED = "is saturated ({0})"
-SATURATED_SOFTMAX = "is saturated (its inputs differ by {0})"
 SINGLE_SOFTMAX = "has one element along its axis, which is always 1"
 SINGLE_LOGARITHM = "has one class, whose logarithm is always 0"
 SINGLE_CLASS = "has one class, and is 0 whatever its logits are"
@@ -95,9 +56,5 @@ SINGLE_KEY = "has one key, whose weight is always 1"
 SINGLE_NORM = "normalises each number by itself: that leaves 0, before weight and bias"
 SINGLE_SIGN = "divides each number by its own size: only its sign is left"
 SINGLE_ANGLE = "compares single numbers, of which only the signs count"
-IMPROBABLE = "takes probabilities between 0 and 1 ({0})"
-BEYOND_LIMITS = "is beyond its limits ({0})"
-AT_MOST = "at most {0}"
-FROM = "from {0}"
 FROM_TO = "from {0} to {1}"
 STEEP_HERE = "its slope is infinite here"

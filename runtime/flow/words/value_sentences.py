@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.flow.words.formatting import number
@@ -72,31 +72,15 @@ AT_ZERO = {
 """The same where a block's input is 0."""
 AT_POLE = AT_ZERO | _INVERSES
 """What keeps the slope of a block finite where it is infinite at a finite value, by its type."""
-NEVER_NEGATIVE = "Add a small number to the denominator, or clip it from below."
-"""What to do about a denominator of 0 that is never negative."""
 IN_FLOAT32 = "Use float32 there."
 SCALE_UP = "Scale the loss up. Multiplied by {0}, it lets gradient through."
-BY_WHERE = "Choose by a Where instead of multiplying by 0."
 UNDER_ROOT = {
-    "Pow": "or halve the exponent of {0} instead of taking the root",
-    "Square": "or use Abs instead of the root of a square",
-    "Variance": "or use the variance itself",
+    "Pow": "Add a small number under the root, or halve the exponent of {0} instead of taking the "
+    "root.",
+    "Square": "Add a small number under the root, or use Abs instead of the root of a square.",
+    "Variance": "Add a small number under the root, or use the variance itself.",
 }
 """What to do instead of taking the root of what a block makes, by the type of that block."""
-AS_LOGITS = "Give it logits, with given set to logits."
-_SATURATED = "Keep its input near 0: start with smaller weights, or normalise it."
-FLAT = {
-    "Relu": "Use LeakyRelu, start with other weights, or add a loss that is not flat here.",
-    "Ceil": "Leave it out, or use a StraightThrough block.",
-    "Floor": "Leave it out, or use a StraightThrough block.",
-    "Round": "Leave it out, or use a StraightThrough block.",
-    "Sign": "Soften it with Tanh, or use a StraightThrough block.",
-    "Clip": "Start within its limits, or use a StraightThrough block (hard: the Clip).",
-    "Sigmoid": _SATURATED,
-    "Tanh": _SATURATED,
-    "Softmax": "Keep its inputs near each other: start with smaller weights, or divide them.",
-}
-"""What keeps the slope of a block away from 0, by its type."""
 RELU_AT_OUTPUT = "It is the output: leave it out, or use Softplus or LeakyRelu there."
 _POLES_NEARBY = {
     "Arctan2": "Keep the inputs of {0} from being small together.",
@@ -114,8 +98,7 @@ LARGER_BATCH = (
 FEWER_GROUPS = "Use fewer groups, or leave it out."
 MORE_AXES = "Normalise along axes of more than one number, or leave it out."
 ANGLE_AXIS = "Move the axis of the vectors to the end."
-WHOLE = "Let the loss read its elements, not their sum."
-CONSTANT_TOTAL = f"{{0}}, so no loss changes with it. {WHOLE}"
+CONSTANT_TOTAL = "{0}, so no loss changes with it. Let the loss read its elements, not their sum."
 EXPLODES = "Clip the gradient by its norm with a GradientClip, or start with smaller weights."
 GIVEN = "Give a finite number instead."
 SWAPPED = (
@@ -167,13 +150,6 @@ EXP = {
     "": "Clip its input from above, or calculate with logarithms.",
 }
 """What keeps an Exp finite, by the block that does the same as what it is part of."""
-LOG_SIGMOID = (
-    "Use −Softplus(−x) instead of Log of Sigmoid, or give the logits to BinaryCrossEntropy."
-)
-LOG_COMPLEMENT = (
-    "Use −Softplus(x) instead of Log of 1 − Sigmoid, or give the logits to BinaryCrossEntropy."
-)
-SOFTMAX = "Use LogSoftmax instead of Log of Softmax, or give the logits to CrossEntropy."
 
 
 OF_MANY = "{0} of {1} numbers up to {2}"
@@ -206,42 +182,9 @@ def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str
     return f"{made} ({_culprit(name, elements).place})" if elements else made
 
 
-def cure(name: str, elements: Sequence[Element], before: Collection[str]) -> str:
-    """What keeps a block of type ``name``, which reads types ``before``, finite; "" if unknown."""
-    at_zero = any(element.value == 0 for element in elements)
-    if name == "Log" and "Softmax" in before:
-        return SOFTMAX
-    if name == "Log" and "Sigmoid" in before and at_zero:
-        return LOG_SIGMOID
-    if name == "Mul" and at_zero and any(math.isinf(element.value) for element in elements):
-        return BY_WHERE
-    return (at_zero and AT_ZERO.get(name)) or CURES.get(name, "")
-
-
-def exp_cure(function: str) -> str:
-    """What keeps an Exp finite that is part of what a block of type ``function`` does."""
-    return EXP[function]
-
-
-def under_root(block: str, name: str) -> str:
-    """What to do about a denominator of 0 that ``block``, a Norm or a Sqrt, makes: its slope is
-    not finite either.
-    """
-    if name == "Norm":
-        return (
-            "Add a small number to the denominator; JAX and TensorFlow need "
-            f"√(Σx² + a small number) instead of {block}."
-        )
-    return f"Add a small number under the root of {block}."
-
-
 def underflows(block: str) -> str:
     """Words that follow ``log of 0 (x)`` where a block makes that 0 of what is not 0."""
     return f", as {block} underflows"
-
-
-MASKED = "Leave one of them unmasked, or mask with a large negative number."
-"""What to do about a Softmax whose inputs are all −∞."""
 
 
 def limit_cure(clip: str, limit: str, given: float, value: np.generic) -> str:
@@ -273,12 +216,7 @@ def steep_cure(name: str) -> str:
 
 def root_cure(block: str, name: str) -> str:
     """What to do about the root of 0 that ``block``, of type ``name``, makes."""
-    return f"{AT_ZERO['Sqrt'].removesuffix('.')}, {UNDER_ROOT[name].format(block)}."
-
-
-def flat_cure(name: str) -> str:
-    """What to do where a block of type ``name`` is flat; empty if no cure is known."""
-    return FLAT.get(name, "")
+    return UNDER_ROOT[name].format(block)
 
 
 def underflow_cure(scale: float | None, is_wider_enough: bool = False) -> str:

@@ -22,7 +22,7 @@ from gradwire.runtime.flow.numbers.remedies import is_complement
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, single
-from gradwire.runtime.flow.words import phrases, value_sentences
+from gradwire.runtime.flow.words import phrases, tables, value_sentences
 from gradwire.runtime.publish.living.computing.numbers import number
 
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ def setting_key(setting: Iterable[bool]) -> str:
 # ---- words --------------------------------------------------------------------------------------
 
 
-_BY_KIND = frozenset(
-    ("STEPS", "FLAT", "FACTORS", "CURES", "AT_POLE", "FLAT_CURES", "SHAPES", "UNDER_ROOT")
-)
+_BY_KIND = frozenset(("STEPS", "FACTORS", "AT_POLE", "SHAPES", "UNDER_ROOT"))
 """Tables whose keys, or lists whose elements, are all types of blocks."""
 
 
@@ -156,12 +154,10 @@ def words(script: str, kinds: Collection[str] | None = None) -> str:
     }
     found |= {name: text for name, text in vars(say).items() if name.isupper() and _is_text(text)}
     found |= {
-        "CURES": say.CURES, "AT_POLE": say.AT_POLE, "AT_ZERO": say.AT_ZERO, "EXP": say.EXP,
-        "FLAT_CURES": say.FLAT,
+        "AT_POLE": say.AT_POLE, "EXP": say.EXP,
         "BETWEEN": say.BETWEEN, "LIMITED": say.LIMITED, "MANY": MANY, "SYMBOLS": say.SYMBOLS,
         "SHAPES": sorted(SHAPES), "UNAFFECTED": UNAFFECTED,
-        "BY_WHERE": say.BY_WHERE, "LOG_SIGMOID": say.LOG_SIGMOID, "UNDER_ROOT": say.UNDER_ROOT,
-        "DIVIDED_BY": {kind: say.under_root("{0}", kind) for kind in ("Norm", "Sqrt")},
+        "UNDER_ROOT": say.UNDER_ROOT,
         "UNDERFLOWN": say.underflows("{0}"),
         "TOO_LATE": say.guard_too_late("{0}", "{1}", "{2}"),
         "DOUBLE_WHERE": say.double_where("{0}", "{1}", "", "{2}"),
@@ -178,6 +174,8 @@ def words(script: str, kinds: Collection[str] | None = None) -> str:
         "KEEP_SMALL": say.squashing_cure(["{0}"], True),
         "NO_SQUASHING": say.squashing_cure(["{0}"], False),
     }  # fmt: skip
+    for name in ("REASONS", "FLAT_CURES", "VALUE_CURES"):
+        found[name] = _for_script(getattr(tables, name), kinds)
     named = sorted(set(re.findall(r"\bSAY\.(\w+)", script)))
     told = {name: found[name] for name in named}
     if kinds is not None:
@@ -189,6 +187,16 @@ def _of(kinds: Collection[str], table: Any) -> Any:
     if isinstance(table, dict):
         return {kind: told for kind, told in table.items() if kind in kinds}
     return [kind for kind in table if kind in kinds]
+
+
+def _for_script(rules: tables.Rules, kinds: Collection[str] | None) -> list[list[str]]:
+    """A table with the names of facts that JavaScript has, without rules of other types."""
+
+    def named(facts: str) -> str:
+        return re.sub(r"_(\w)", lambda match: match[1].upper(), facts)
+
+    left = rules if kinds is None else tables.of_kinds(rules, kinds)
+    return [[named(asked), words, *map(named, places)] for asked, words, *places in left]
 
 
 def _is_text(value: object) -> bool:

@@ -36,6 +36,14 @@ function fixed(x, places) {
 // A phrase with its places {0}, {1} filled.
 const phrase = (text, ...parts) => text.replace(/\{(\d)\}/g, (_, k) => parts[k]);
 
+// What the first rule of a table says that holds of a block of this kind; see flow/words/tables.py.
+function decide(rules, kind, fact) {
+  const isSo = (each) => (each[0] === '!' ? !fact(each.slice(1)) : fact(each));
+  const holds = (each) => (each[0] >= 'A' && each[0] <= 'Z' ? each.split('|').includes(kind) : isSo(each));
+  const rule = rules.find(([conditions]) => !conditions || conditions.split(' ').every(holds));
+  return rule ? phrase(rule[1], ...rule.slice(2).map(fact)) : '';
+}
+
 // a, a and b, a, b and 3 more.
 function names(items, limit = 4) {
   const shown = [...items], over = items.length - limit;

@@ -13,6 +13,7 @@ import pytest
 import gradwire as gw
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
+from gradwire.runtime.flow.numbers import flat_spots, remedies
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.reasons import block_data
@@ -20,7 +21,7 @@ from gradwire.runtime.publish.living.writing.joining import page_script
 from tests.runtime.flow.test_disagreements import compared as disagreeing
 from tests.runtime.flow.test_disagreements import net, of_w
 from tests.runtime.publish.living.hard import hard_cases, specimens
-from tests.runtime.publish.living.node import NODE, compared
+from tests.runtime.publish.living.node import NODE, compared, run
 from tests.runtime.publish.living.oracle import cases, in_dtype
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -118,6 +119,25 @@ def test_the_script_has_the_words_that_it_says_and_no_others() -> None:
     said = re.findall(r"\bSAY\b(.{0,1})", script)
     assert set(said) == {".", "="}, "any other use hides which words a page needs"
     assert len(has) > 50 and has.keys() == set(re.findall(r"\bSAY\.(\w+)", script))
+
+
+@pytest.mark.parametrize(
+    ("tables", "facts", "known"),
+    [
+        ("SAY.REASONS, SAY.FLAT_CURES", "SPOT", flat_spots.FACTS),
+        ("SAY.VALUE_CURES", "WILD", remedies.FACTS),
+    ],
+)
+def test_a_page_knows_the_facts_that_its_tables_ask_for(
+    tables: str, facts: str, known: dict[str, Any], tmp_path: Path
+) -> None:
+    script = (
+        f"() => [{tables}].map((rules) => rules.flatMap(([given, , ...places]) =>"
+        " [...given.split(' ').filter((each) => /^[!a-z]/.test(each)), ...places]))"
+    )
+    asked = {name.lstrip("!") for names in run(tmp_path, script, 0) for name in names}
+    assert asked == {*run(tmp_path, f"() => Object.keys({facts})", 0)}
+    assert len(asked) == len(known)
 
 
 @pytest.mark.night

@@ -90,7 +90,7 @@ class ZeroSpot {
   // FLAT, CANCELS or UNDERFLOWS.
   found() {
     const known = Object.entries(this.arriving).filter(([, array]) => hasAny(array));
-    if (this.kind in SAY.STEPS || this.more.head || !known.length || !this.value) return 'FLAT';
+    if (SAY.STEPS.includes(this.kind) || this.more.head || !known.length || !this.value) return 'FLAT';
     const exponent = most(known.map(([, a]) => Math.floor(Math.log2(peakOf(a))) + 1));
     const half = Math.trunc(exponent / 2), scale = (x) => x * 2 ** -half * 2 ** (half - exponent);
     let seed = 1;
@@ -104,20 +104,9 @@ class ZeroSpot {
     return hasAny({d: free}) ? 'CANCELS' : 'FLAT';
   }
 
-  get isWholeSoftmax() {
-    const isAlike = (array) => spreads(array, this.more.axis).every((x) => !x);
-    return this.kind === 'Softmax' && Object.values(this.arriving).every(isAlike);
-  }
-
   // Why the block has only one number to compare, and what would help; undefined elsewhere.
   get single() {
     return SAY.UNAFFECTED.includes(this.port) ? undefined : this.more.single;
-  }
-
-  get isImprobable() {
-    if (!this.more.improbable || this.port !== 'prediction' || !this.value) return false;
-    const step = this.value.t === 'float32' ? 2 ** -23 : 2 ** -52;
-    return this.value.d.every((x) => x <= step || x >= 1 - step);
   }
 
   // The elements of the input at which something arrives.
@@ -127,53 +116,14 @@ class ZeroSpot {
     return found.length ? found : value.d;
   }
 
-  get range() {
-    const [low, high] = [number(least(this.reached)), number(most(this.reached))];
-    return low === high ? low : phrase(SAY.FROM_TO, low, high);
-  }
-
-  extreme(pick, words) {
-    const {reached} = this, text = number(pick(reached));
-    return reached.length === 1 ? text : phrase(words, text);
-  }
-
   // Words that follow the name of the block.
   get reason() {
-    if (this.why === 'UNDERFLOWS') return phrase(SAY.UNDERFLOWS, this.value.t);
-    if (this.why === 'CANCELS') return this.isWholeSoftmax ? SAY.SAME_FOR_ALL : SAY.ADDS_UP_TO_0;
-    const {kind, value} = this, isZero = (array) => !hasAny(array);
-    if (this.single) return this.single[0];
-    if (kind in SAY.FLAT) return SAY.FLAT[kind];
-    if (!value || !value.d.length || !isFloat(value.t)) return SAY.FLAT_HERE;
-    const {weight} = this.inputs;
-    if (this.port === 'x' && weight && isZero(weight)) return SAY.MULTIPLIES_0;
-    if (kind === 'Softmax') return phrase(SAY.SATURATED_SOFTMAX, number(most(spreads(value, this.more.axis))));
-    if (kind === 'Div' && this.port === 'b' && isZero(this.all.a)) return SAY.DIVIDES_0;
-    if (kind === 'Arctan2' && Object.values(this.inputs).every(isZero)) return SAY.ARCTAN2_AT_0;
-    if (kind === 'Abs' && isZero({d: this.reached})) return SAY.ABS_AT_0;
-    if (kind === 'Norm' && isZero(value)) return SAY.NORM_AT_0;
-    if (kind === 'Relu') return phrase(SAY.OFF, this.extreme(most, SAY.AT_MOST));
-    const smallest = (d) => d.reduce((a, b) => (Math.abs(b) < Math.abs(a) ? b : a));
-    if (kind === 'Sigmoid' || kind === 'Tanh')
-      return phrase(SAY.SATURATED, this.extreme(smallest, SAY.FROM));
-    if (this.isImprobable) return phrase(SAY.IMPROBABLE, this.range);
-    if (kind === 'CosineSimilarity' && Object.values(this.inputs).some(isZero)) return SAY.COSINE_OF_0;
-    if (kind === 'Clip') return phrase(SAY.BEYOND_LIMITS, this.range);
-    return value.d.length === 1 ? phrase(SAY.FLAT_AT, number(value.d[0])) : SAY.FLAT_HERE;
+    return decide(SAY.REASONS, this.kind, (name) => SPOT[name](this));
   }
 
   // What would help; '' if that is not known, or where only another run can tell.
   get cure() {
-    if (this.why === 'UNDERFLOWS') return '';
-    if (this.why === 'CANCELS') {
-      const kinds = this.near.beyond(this.block).map((wire) => this.near.kind(this.near.targets[wire]));
-      const isSummed = kinds.every((kind) => kind === 'Mean' || kind === 'Sum');
-      return this.isWholeSoftmax && isSummed ? SAY.WHOLE : '';
-    }
-    if (this.isProduct) return '';
-    if (this.isImprobable) return SAY.AS_LOGITS;
-    if (this.single) return this.single[1];
-    return SAY.FLAT_CURES[this.kind] ?? '';
+    return decide(SAY.FLAT_CURES, this.kind, (name) => SPOT[name](this));
   }
 
   get isProduct() {
@@ -211,3 +161,39 @@ class ZeroSpot {
     return found;
   }
 }
+
+// What the tables of reasons and cures ask of a spot.
+const isBlank = (array) => !hasAny(array);
+const SPOT = {
+  underflows: ({why}) => why === 'UNDERFLOWS',
+  cancels: ({why}) => why === 'CANCELS',
+  dtype: ({value}) => value.t,
+  wholeSoftmax: ({kind, more, arriving}) =>
+    kind === 'Softmax' && Object.values(arriving).every((array) => spreads(array, more.axis).every((x) => !x)),
+  summed: ({near, block}) =>
+    near.beyond(block).every((wire) => ['Mean', 'Sum'].includes(near.kind(near.targets[wire]))),
+  product: (spot) => spot.isProduct,
+  improbable: ({more, port, value}) => {
+    if (!more.improbable || port !== 'prediction' || !value) return false;
+    const step = value.t === 'float32' ? 2 ** -23 : 2 ** -52;
+    return value.d.every((x) => x <= step || x >= 1 - step);
+  },
+  single: ({single}) => single?.[0],
+  singleCure: ({single}) => single?.[1],
+  floats: ({value}) => value?.d.length && isFloat(value.t),
+  weightZero: ({port, inputs: {weight}}) => port === 'x' && weight && isBlank(weight),
+  dividendZero: ({port, all}) => port === 'b' && isBlank(all.a),
+  allZero: ({inputs}) => Object.values(inputs).every(isBlank),
+  anyZero: ({inputs}) => Object.values(inputs).some(isBlank),
+  valueZero: ({value}) => isBlank(value),
+  reachedZero: ({reached}) => isBlank({d: reached}),
+  oneValue: ({value}) => value.d.length === 1,
+  oneReached: ({reached}) => reached.length === 1,
+  spread: ({value, more}) => number(most(spreads(value, more.axis))),
+  highest: ({reached}) => number(most(reached)),
+  nearest: ({reached}) => number(reached.reduce((a, b) => (Math.abs(b) < Math.abs(a) ? b : a))),
+  range: ({reached}) => {
+    const [low, high] = [number(least(reached)), number(most(reached))];
+    return low === high ? low : phrase(SAY.FROM_TO, low, high);
+  },
+};

@@ -141,24 +141,11 @@ class Origins {
   // ---- cures ----
 
   cure(path, elements) {
-    const {near, live} = this, kind = near.kind(path), isAtZero = elements.some(({value}) => value === 0);
-    const sources = near.sources(path), more = near.more(path);
-    if (kind === 'Exp') return SAY.EXP[more.function ?? ''];
-    if (kind === 'Softmax' || kind === 'LogSoftmax') return this.isMasked(path) ? SAY.MASKED : '';
-    const limit = elements.some(({value}) => (POLES[kind] ?? [0]).includes(value)) && this.limit(path);
-    if (limit) return limit;
-    if (kind === 'Div' && isAtZero && sources.b) {
-      const root = near.origin(sources.b), made = near.kind(root);
-      if (SAY.DIVIDED_BY[made]) return phrase(SAY.DIVIDED_BY[made], root);
-      if (NONNEGATIVE.includes(made)) return SAY.NEVER_NEGATIVE;
-    }
-    if (kind === 'Log' && isAtZero && more.complement) return SAY.LOG_COMPLEMENT;
-    const before = Object.values(sources).map((port) => near.kind(blockOf(port)));
-    if (kind === 'Log' && before.includes('Softmax')) return SAY.SOFTMAX;
-    if (kind === 'Log' && before.includes('Sigmoid') && isAtZero) return SAY.LOG_SIGMOID;
-    if (kind === 'Mul' && isAtZero && elements.some(({value}) => Math.abs(value) === Infinity))
-      return SAY.BY_WHERE;
-    return (isAtZero && SAY.AT_ZERO[kind]) || (SAY.CURES[kind] ?? '');
+    const {near} = this, kind = near.kind(path), sources = near.sources(path);
+    const read = Object.values(sources).map((port) => near.kind(blockOf(port)));
+    const divisor = sources.b && near.origin(sources.b), made = divisor && near.kind(divisor);
+    const asked = {origins: this, path, more: near.more(path), elements, poles: POLES[kind] ?? [0], read, divisor, made};
+    return decide(SAY.VALUE_CURES, kind, (name) => WILD[name](asked));
   }
 
   isMasked(path) {
@@ -185,7 +172,7 @@ class Origins {
     const base = kind === 'Pow' && near.inputs(live, under).a;
     const fits = {Pow: base && base.d.every((x) => !(x < 0)), Square: true, Variance: !divides};
     if (!fits[kind]) return '';
-    return `${SAY.AT_ZERO.Sqrt.slice(0, -1)}, ${phrase(SAY.UNDER_ROOT[kind], under)}.`;
+    return phrase(SAY.UNDER_ROOT[kind], under);
   }
 
   // The block behind an input that makes zeros of finite numbers, which it never is.
@@ -238,6 +225,24 @@ class Origins {
     return found;
   }
 }
+
+// What the table of cures asks of a block and the elements that made its value not finite.
+const WILD = {
+  instead: ({more}) => SAY.EXP[more.function ?? ''],
+  masked: ({origins, path}) => origins.isMasked(path),
+  limit: ({origins, path, elements, poles}) =>
+    elements.some(({value}) => poles.includes(value)) && origins.limit(path),
+  zero: ({elements}) => elements.some(({value}) => value === 0),
+  infinite: ({elements}) => elements.some(({value}) => Math.abs(value) === Infinity),
+  divisor: ({divisor}) => divisor,
+  byNorm: ({made}) => made === 'Norm',
+  byRoot: ({made}) => made === 'Sqrt',
+  byNonnegative: ({made}) => NONNEGATIVE.includes(made),
+  complement: ({more}) => more.complement,
+  afterSoftmax: ({read}) => read.includes('Softmax'),
+  afterSigmoid: ({read}) => read.includes('Sigmoid'),
+  wider: () => false, // pages have no float16
+};
 
 const indexOf = (place, shape) =>
   stridesOf(shape).map((step, d) => Math.floor(place / step) % shape[d]);

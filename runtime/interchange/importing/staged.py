@@ -148,6 +148,22 @@ class Staged:
         return f"<staged {self.dtype}{list(self.shape)}>"
 
 
+def put(kind: str, x: Staged, *more: Staged | None, **parameters: Any) -> Staged:
+    """The only output of a new block on the stage of ``x``; see ``Stage.block``."""
+    return x.stage.block(kind, x, *more, **parameters)
+
+
+def name_result(name: str, result: object, made: Sequence[StagedBlock]) -> None:
+    """Call the block of an operator's first output like its node, unless another one is already.
+
+    ``made`` are the blocks that the operator put up.
+    """
+    first = result[0] if isinstance(result, tuple) and result else result
+    if name and isinstance(first, Staged) and first.source and not first.source.name:
+        if first.source in made and all(block.name != name for block in made):
+            first.source.name = name
+
+
 def is_trained(block: StagedBlock) -> bool:
     """Whether it is a variable that training updates."""
     return isinstance(block.block, Source) and block.block.wants_gradient

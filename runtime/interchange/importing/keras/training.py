@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.optimisers import METHODS, Method
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.meanings import losses
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 TARGET = "target"
 _SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}
-_ABSOLUTE = {"mean_absolute_error": "MeanAbsoluteError", "mean_squared_error": "MeanSquaredError"}
 
 
 def put_up_loss(stage: Stage, y: Staged, compiled: Any, target: Any) -> bool:
@@ -58,29 +59,40 @@ def _loss_of(compiled: Any) -> tuple[str, Config]:
 def _loss(stage: Stage, y: Staged, name: str, config: Config, target: Any) -> Staged | None:
     if config.text("reduction", "sum_over_batch_size") not in ("sum_over_batch_size", "mean"):
         return None
-    from_logits = config.flag("from_logits", False)
     if config.number("label_smoothing", 0.0):
         return None
-    if name in _ABSOLUTE:
-        return stage.block(_ABSOLUTE[name], y, _target(stage, y.shape, "float32", target))
-    if name == "huber":
-        delta = config.number("delta", 1.0)
-        return stage.block("Huber", y, _target(stage, y.shape, "float32", target), delta=delta)
-    if name == "binary_crossentropy":
-        logits = y if from_logits else _before(y, "Sigmoid")
-        labels = _target(stage, y.shape, "float32", target)
-        given = "probabilities" if logits is None else "logits"
-        return stage.block(
-            "BinaryCrossEntropy", y if logits is None else logits, labels, given=given
-        )
-    if name in ("categorical_crossentropy", "sparse_categorical_crossentropy"):
-        logits = y if from_logits else _before(y, "Softmax")
-        if logits is None:
-            logits = stage.block("Log", stage.block("Clip", y, min=1e-7, max=1.0))
-        sparse = name.startswith("sparse")
-        shape, dtype = (y.shape[:-1], "int64") if sparse else (y.shape, "float32")
-        return stage.block("CrossEntropy", logits, _target(stage, shape, dtype, target))
-    return None
+    if name not in _LOSSES:
+        return None
+    sparse = name.startswith("sparse")
+    shape, dtype = (y.shape[:-1], "int64") if sparse else (y.shape, "float32")
+    return _LOSSES[name](y, _target(stage, shape, dtype, target), config)
+
+
+def _binary(y: Staged, target: Staged, config: Config) -> Staged:
+    logits = y if config.flag("from_logits", False) else _before(y, "Sigmoid")
+    if logits is None:
+        return losses.binary(y, target, given="probabilities")
+    return losses.binary(logits, target, given="logits")
+
+
+def _categorical(y: Staged, target: Staged, config: Config) -> Staged:
+    logits = y if config.flag("from_logits", False) else _before(y, "Softmax")
+    if logits is None:
+        logits = put("Log", put("Clip", y, min=1e-7, max=1.0))
+    return losses.cross_entropy(logits, target)
+
+
+_LOSSES: dict[str, Callable[[Staged, Staged, Config], Staged]] = {
+    "mean_squared_error": lambda y, target, _: losses.distance("MeanSquaredError", y, target),
+    "mean_absolute_error": lambda y, target, _: losses.distance("MeanAbsoluteError", y, target),
+    "huber": lambda y, target, config: losses.distance(
+        "Huber", y, target, delta=config.number("delta", 1.0)
+    ),
+    "poisson": lambda y, target, _: losses.poisson(y, target, logarithm=False, eps=1e-7),
+    "binary_crossentropy": _binary,
+    "categorical_crossentropy": _categorical,
+    "sparse_categorical_crossentropy": _categorical,
+}
 
 
 def _before(y: Staged, kind: str) -> Staged | None:

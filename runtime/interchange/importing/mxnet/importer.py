@@ -34,6 +34,7 @@ from gradwire.runtime.interchange.importing.mxnet.symbol import (
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.progress import counted
 from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import name_result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -147,7 +148,10 @@ def _applied(operator: Operator, call: Call) -> Staged | tuple[Staged, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
         with call.stage.operation(snake_case(call.node.operator)):
-            return operator(call)
+            before = len(call.stage.so_far)
+            result = operator(call)
+            name_result(call.name, result, call.stage.so_far[before:])
+            return result
     except (IndexError, ValueError, ArithmeticError) as error:
         raise FileError(
             f"The attributes of the node {call.node.name!r} don't fit its inputs.",

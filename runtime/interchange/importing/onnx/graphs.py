@@ -21,7 +21,7 @@ from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import array_of
 from gradwire.runtime.interchange.importing.progress import counted
 from gradwire.runtime.interchange.importing.scopes import Call
-from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged, name_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +130,7 @@ class GraphReader:
         module, name, written = place_of(proto)
         around = self._path
         self._path = path = around + calls_of(module, self.modules)
+        before = len(self.stage.so_far)
         try:
             with self.stage.at(path, written or None):
                 result = self._result(proto, inputs)
@@ -137,10 +138,8 @@ class GraphReader:
             raise error.at(Location(block="/".join(map(_shown, path)))) from None
         finally:
             self._path = around
-        items = result if isinstance(result, tuple) else (result,)
-        if name:
-            _named(name, items, inputs)
-        return items
+        name_result(name, result, self.stage.so_far[before:])
+        return result if isinstance(result, tuple) else (result,)
 
     def _result(self, proto: NodeProto, inputs: list[Item]) -> Item | tuple[Item, ...]:
         domain = LIKE_ONNX.get(proto.domain, proto.domain)
@@ -225,11 +224,3 @@ def _maps(names: MutableMapping[str, Item]) -> list[MutableMapping[str, Item]]:
 
 def _shown(part: Part) -> str:
     return part if isinstance(part, str) else part.name
-
-
-def _named(name: str, items: Sequence[Item], inputs: Sequence[Item]) -> None:
-    """Give the block of a node the node's own name."""
-    only = items[0] if items else None
-    if isinstance(only, Staged) and only.source and not only.source.name:
-        if not any(item is only for item in inputs):
-            only.source.name = name

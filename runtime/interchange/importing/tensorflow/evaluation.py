@@ -17,6 +17,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.progress import advanced
 from gradwire.runtime.interchange.importing.scopes import Call as Use
 from gradwire.runtime.interchange.importing.scopes import Part
+from gradwire.runtime.interchange.importing.staged import name_result
 from gradwire.runtime.interchange.importing.tensorflow.call import Call
 from gradwire.runtime.interchange.importing.tensorflow.graph import (
     MAX_NODES,
@@ -329,7 +330,10 @@ def _guarded(operator: Operator, call: Call) -> Item | tuple[Item, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
         with call.stage.operation(snake_case(call.node.operator)):
-            return operator(call)
+            before = len(call.stage.so_far)
+            result = operator(call)
+            name_result(call.name, result, call.stage.so_far[before:])
+            return result
     except (IndexError, ValueError, ArithmeticError) as error:
         raise FileError(
             f"The inputs of the node {call.node.name!r} don't fit {call.node.operator}."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
+from gradwire.runtime.interchange.importing.meanings import losses
 from gradwire.runtime.interchange.importing.mxnet.operators.selection import indices
 
 if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.meanings.losses import Reduction
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -56,31 +57,14 @@ def _softmax_output(call: Call) -> Staged:
         raise call.unsupported("its labels are probabilities, or smoothed")
     classes = call.stage.reshape(indices(call, label), places)
     scale = attributes.number("grad_scale", 1.0)
-    terms, counted = _terms(call, scores, classes, axis)
     normalisation = call.choice("normalization", _NORMALISATIONS, "null")
     if normalisation == "batch":
         scale /= max(scores.shape[0], 1)
-    total = call.stage.block("Sum", terms)
-    if normalisation == "valid":
-        total = total / counted
+    ignored = int(attributes.number("ignore_label", -1)) if attributes.flag("use_ignore") else None
+    reduction: Reduction = "mean" if normalisation == "valid" else "sum"
+    total = losses.cross_entropy(scores, classes, axis, reduction, ignored=ignored, least=1.0)
     call.stage.loss(total, f"{call.name}_loss", scale=scale)
     return _shown(call, call.block("Softmax", scores, axis=axis))
-
-
-def _terms(call: Call, scores: Staged, classes: Staged, axis: int) -> tuple[Staged, Staged]:
-    """The cross-entropy at each place, 0 where the label is to be ignored, and how many count."""
-    stage = call.stage
-    if not call.attributes.flag("use_ignore"):
-        terms = stage.block("CrossEntropy", scores, classes, axis=axis, reduction="none")
-        return terms, scores.like(float(max(math.prod(classes.shape), 1)))
-    ignored = stage.block(
-        "Equal", classes, classes.like(int(call.attributes.number("ignore_label", -1)))
-    )
-    safe = stage.block("Where", ignored, classes.like(0), classes)
-    terms = stage.block("CrossEntropy", scores, safe, axis=axis, reduction="none")
-    kept = stage.block("Where", ignored, terms.like(0.0), terms)
-    count = stage.block("Sum", stage.cast(stage.block("Not", ignored), scores.dtype))
-    return kept, stage.block("Maximum", count, count.like(1.0))
 
 
 def _regression(kind: Literal["linear", "absolute", "logistic"]) -> Operator:
@@ -91,27 +75,26 @@ def _regression(kind: Literal["linear", "absolute", "logistic"]) -> Operator:
         label = call.stage.reshape(_fixed(call, call.x(1, x.shape)), x.shape)
         outputs = max(x.size // max(x.shape[0], 1), 1) if x.ndim else 1
         scale = call.attributes.number("grad_scale", 1.0) / outputs
-        total = _distance(call, kind, x, label)
+        total = _distance(kind, x, label)
         call.stage.loss(total, f"{call.name}_loss", scale=scale)
         return _shown(call, call.block("Sigmoid", x) if kind == "logistic" else x)
 
     return operator
 
 
-def _distance(call: Call, kind: str, x: Staged, label: Staged) -> Staged:
-    stage = call.stage
+def _distance(kind: str, x: Staged, label: Staged) -> Staged:
     if kind == "linear":
-        return stage.block("MeanSquaredError", x, label, reduction="sum") * 0.5
+        return losses.distance("MeanSquaredError", x, label, "sum") * 0.5
     if kind == "absolute":
-        return stage.block("MeanAbsoluteError", x, label, reduction="sum")
-    return stage.block("BinaryCrossEntropy", x, label, reduction="sum", given="logits")
+        return losses.distance("MeanAbsoluteError", x, label, "sum")
+    return losses.binary(x, label, "sum", given="logits")
 
 
 def _cross_entropy(call: Call) -> Staged:
     """The sum of the cross-entropies of rows, an ordinary value."""
     scores = call.x(0)
     classes = indices(call, _fixed(call, call.x(1, scores.shape[:1])))
-    return call.block("CrossEntropy", scores, classes, reduction="sum")
+    return losses.cross_entropy(scores, classes, reduction="sum")
 
 
 OPERATORS: dict[str, Operator] = {

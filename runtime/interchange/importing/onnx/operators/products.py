@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import losses
 from gradwire.runtime.interchange.importing.onnx.operators.elementwise import aligned
 from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -141,31 +143,14 @@ def _hardmax(node: Node) -> Staged:
 
 @rule("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def _likelihood_loss(node: Node) -> tuple[Staged, Staged]:
-    """Of classes along axis 1, weighted; those to ignore have weight 0."""
-    x, stage = node.x(), node.stage
-    softmax = node.operator == "SoftmaxCrossEntropyLoss"
-    likelihood = stage.block("LogSoftmax", x, axis=1) if softmax else x
-    labels, weight = stage.cast(node.x(1), "int64"), None
-    if "ignore_index" in node.attributes:
-        ignored = stage.block("Equal", labels, labels.like(node.integer("ignore_index")))
-        labels = stage.block("Where", ignored, labels.like(0), labels)
-        weight = stage.block("Where", ignored, x.like(0), x.like(1))
-    if node.has(2):
-        given = stage.block("Gather", node.x(2), labels, axis=0)
-        weight = given if weight is None else weight * given
-    loss = -stage.block("PickAlong", likelihood, labels, axis=1)
-    loss = loss if weight is None else loss * weight
-    return _reduced(node, loss, weight), likelihood
-
-
-def _reduced(node: Node, loss: Staged, weight: Staged | None) -> Staged:
-    stage, reduction = node.stage, node.text("reduction", "mean")
-    if reduction == "none":
-        return loss
-    if reduction == "mean" and weight is None:
-        return stage.block("Mean", loss)
-    total = stage.block("Sum", loss)
-    return total if reduction == "sum" or weight is None else total / stage.block("Sum", weight)
+    """Of classes along axis 1; the second output are the logarithms of probabilities."""
+    x, labels = node.x(), node.stage.cast(node.x(1), "int64")
+    scores = put("LogSoftmax", x, axis=1) if node.operator == "SoftmaxCrossEntropyLoss" else x
+    ignored = node.integer("ignore_index") if "ignore_index" in node.attributes else None
+    reduction = losses.REDUCTIONS.get(node.text("reduction", "mean"))
+    if reduction is None:
+        raise node.unsupported(f"its reduction is {node.text('reduction')[:20]!r}")
+    return losses.likelihood(scores, labels, 1, reduction, node.get(2), ignored), scores
 
 
 @rule("Det")

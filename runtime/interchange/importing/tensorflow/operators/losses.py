@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings import losses
+
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
-    from gradwire.runtime.interchange.importing.tensorflow.items import Item
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator
 
-
-def _cross_entropy(call: Call) -> tuple[Item, ...]:
-    """For labels that are classes, or probabilities of them."""
-    scores, labels = call.x(0), call.x(1)
-    return call.block("CrossEntropy", scores, labels, reduction="none"), None
-
-
-OPERATORS: dict[str, Operator] = {
-    "SparseSoftmaxCrossEntropyWithLogits": _cross_entropy,
-    "SoftmaxCrossEntropyWithLogits": _cross_entropy,
-}
+OPERATORS: dict[str, Operator] = dict.fromkeys(
+    ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"),
+    lambda call: (losses.cross_entropy(call.x(0), call.x(1), reduction="none"), None),
+)

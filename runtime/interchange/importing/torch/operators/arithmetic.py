@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings.elementwise import times_logarithm
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
+    enter,
     like,
     operator,
     pair,
@@ -310,27 +312,11 @@ def addcdiv(stage: Stage, x: Staged, a: Staged, b: Staged, value: float = 1) -> 
     return add(stage, x, a / b, value)
 
 
-@operator("xlogy", "special_xlogy")
-def xlogy(stage: Stage, x: Operand, y: Operand) -> Staged:
-    """``x * log(y)``, and 0 where x is 0 and y has no logarithm."""
-    return _times(stage, x, y, "Log", 0.0)
-
-
-@operator("special_xlog1py")
-def xlog1py(stage: Stage, x: Operand, y: Operand) -> Staged:
-    """``x * log(1 + y)``, and 0 where x is 0 and 1 + y has no logarithm."""
-    return _times(stage, x, y, "Log1p", -1.0)
-
-
-def _times(stage: Stage, x: Operand, y: Operand, kind: str, pole: float) -> Staged:
-    """A number times a logarithm, which is 0 where the number is and y is at its pole or below.
-
-    Gradient still goes through the logarithm there, so that ``0 / 0`` is NaN, as in PyTorch.
-    """
-    x, y = pair(stage, x, y)
-    nothing = stage.block("And", stage.block("Equal", x, x.like(0)), y <= pole)
-    logarithm = stage.block(kind, y)
-    return x * stage.block("Where", nothing, logarithm.like(0), logarithm)
+enter({
+    "xlogy": lambda stage, x, y: times_logarithm(*pair(stage, x, y)),
+    "special_xlogy": lambda stage, x, y: times_logarithm(*pair(stage, x, y)),
+    "special_xlog1py": lambda stage, x, y: times_logarithm(*pair(stage, x, y), "Log1p", -1.0),
+})  # fmt: skip
 
 
 @operator("clamp", "clip")

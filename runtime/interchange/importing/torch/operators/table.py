@@ -7,7 +7,7 @@ None. An overload of its own, ``max.dim``, comes before the operator, ``max``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -48,13 +48,17 @@ _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 def operator(*names: str) -> Callable[[_Function], _Function]:
     """Enter a function into the table under the names of the operators that it puts up."""
 
-    def enter(function: _Function) -> _Function:
-        for name in names:
-            assert name not in _TABLE, name
-            _TABLE[name] = function
+    def entered(function: _Function) -> _Function:
+        enter(dict.fromkeys(names, function))
         return function
 
-    return enter
+    return entered
+
+
+def enter(rows: Mapping[str, Operator]) -> None:
+    """Enter functions into the table by the names of the operators that they put up."""
+    assert not rows.keys() & _TABLE.keys(), rows.keys() & _TABLE.keys()
+    _TABLE.update(rows)
 
 
 def find(name: str) -> Operator | None:

@@ -1,0 +1,206 @@
+"""Losses: terms, put together by a reduction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from gradwire.runtime.interchange.importing.meanings.elementwise import times_logarithm
+from gradwire.runtime.interchange.importing.staged import put
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
+
+Reduction: TypeAlias = Literal["none", "mean", "sum"]
+REDUCTIONS: dict[str, Reduction] = {"none": "none", "mean": "mean", "sum": "sum"}
+"""By the names that most systems have for them."""
+NOTHING_COUNTS = (
+    "No label counts here: all are ignored, or of classes with weight 0. The mean over none of "
+    "them is NaN, 0 ÷ 0, with a gradient of 0: leave such a batch out, or add up with "
+    "reduction='sum' and divide by at least 1."
+)
+
+
+def reduced(terms: Staged, reduction: Reduction) -> Staged:
+    """Terms put together."""
+    if reduction == "none" or not terms.ndim:
+        return terms
+    return put("Mean" if reduction == "mean" else "Sum", terms)
+
+
+def together(a: Staged, b: Staged) -> tuple[Staged, Staged]:
+    """Two values in the shape of both."""
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return a.stage.broadcast(a, shape), b.stage.broadcast(b, shape)
+
+
+def distance(kind: str, a: Staged, b: Staged, reduction: Reduction = "mean", **more: Any) -> Staged:
+    """MeanSquaredError, MeanAbsoluteError or Huber of values that broadcast."""
+    return put(kind, *together(a, b), reduction=reduction, **more)
+
+
+def smooth_l1(a: Staged, b: Staged, reduction: Reduction = "mean", beta: float = 1.0) -> Staged:
+    """``huber / beta``: slopes of 1 beyond ``beta``."""
+    if not beta:
+        return distance("MeanAbsoluteError", a, b, reduction)
+    y = distance("Huber", a, b, reduction, delta=float(beta))
+    return y if beta == 1 else y / beta
+
+
+def binary(
+    x: Staged,
+    target: Staged,
+    reduction: Reduction = "mean",
+    weight: Staged | None = None,
+    positive: Staged | None = None,
+    **more: Any,
+) -> Staged:
+    """Cross-entropy of yes or no, by its block; ``positive`` weighs the yes, of logits."""
+    if weight is None and positive is None:
+        return put("BinaryCrossEntropy", x, target, reduction=reduction, **more)
+    if positive is None:
+        terms = put("BinaryCrossEntropy", x, target, reduction="none", **more)
+    else:
+        terms = (1.0 - target) * x + ((positive - 1.0) * target + 1.0) * put("Softplus", -x)
+    return reduced(terms if weight is None else terms * weight, reduction)
+
+
+def cross_entropy(
+    x: Staged,
+    target: Staged,
+    axis: int = -1,
+    reduction: Reduction = "mean",
+    weight: Staged | None = None,
+    ignored: int | None = None,
+    smoothing: float = 0.0,
+    least: float | None = None,
+) -> Staged:
+    """Of logits, against classes or probabilities along an axis.
+
+    Classes may be weighted; the mean is then over the weights. Positions of the class ``ignored``
+    count for nothing; with ``least``, a mean is over at least so many.
+    """
+    if target.is_float:
+        return _of_probabilities(x, target, axis % x.ndim, reduction, weight, smoothing)
+    if weight is None and ignored is None and not smoothing:
+        return put("CrossEntropy", x, target, axis=axis % x.ndim, reduction=reduction)
+    scores = put("LogSoftmax", x, axis=axis % x.ndim)
+    return likelihood(scores, target, axis, reduction, weight, ignored, smoothing, least)
+
+
+def likelihood(
+    scores: Staged,
+    target: Staged,
+    axis: int = -1,
+    reduction: Reduction = "mean",
+    weight: Staged | None = None,
+    ignored: int | None = None,
+    smoothing: float = 0.0,
+    least: float | None = None,
+) -> Staged:
+    """Minus the logarithms of probabilities, ``scores``, of classes; see ``cross_entropy``."""
+    axis, kept, counts, labels = axis % scores.ndim, None, None, target
+    if ignored is not None:
+        kept = put("NotEqual", target, target.like(ignored))
+        labels = put("Where", kept, target, target.like(0))
+        counts = scores.stage.cast(kept, scores.dtype)
+    if weight is not None:
+        own = scores.stage.take(weight, labels, 0)
+        counts = own if counts is None else counts * own
+    terms = -put("PickAlong", scores, labels, axis=axis)
+    terms = terms if counts is None else terms * counts
+    if smoothing:
+        every = scores if weight is None else scores * _along(weight, axis, scores.ndim)
+        smooth = -put("Sum", every, axis=(axis,)) / float(scores.shape[axis])
+        terms = terms * (1.0 - smoothing) + smooth * smoothing
+    if kept is not None:  # whatever the scores are, NaN as well
+        terms = put("Where", kept, terms, terms.like(0))
+    if reduction != "mean" or counts is None:
+        return reduced(terms, reduction)
+    return _averaged(terms, counts, least)
+
+
+def _averaged(terms: Staged, counts: Staged, least: float | None) -> Staged:
+    """The mean of what counts: NaN where nothing does, with a gradient of 0 as in PyTorch."""
+    total, count = put("Sum", terms), put("Sum", counts)
+    if least is not None:
+        return total / put("Maximum", count, count.like(least))
+    known = counts.stage.example(counts)
+    if known is not None and known.size and not known.any():
+        counts.stage.remark("note", NOTHING_COUNTS)
+    nothing = put("Equal", count, count.like(0))
+    mean = total / put("Where", nothing, count.like(1), count)
+    return put("Where", nothing, count / count, mean)
+
+
+def _of_probabilities(
+    x: Staged,
+    target: Staged,
+    axis: int,
+    reduction: Reduction,
+    weight: Staged | None,
+    smoothing: float,
+) -> Staged:
+    if smoothing:
+        target = target * (1.0 - smoothing) + smoothing / x.shape[axis]
+    if weight is None:
+        return put("CrossEntropy", x, target, axis=axis, reduction=reduction)
+    terms = target * put("LogSoftmax", x, axis=axis) * _along(weight, axis, x.ndim)
+    each = -put("Sum", terms, axis=(axis,))
+    if reduction == "mean":  # over the number of positions, not the weights
+        return put("Sum", each) / float(max(1, each.size))
+    return reduced(each, reduction)
+
+
+def _along(vector: Staged, axis: int, rank: int) -> Staged:
+    """A vector along an axis of values of a rank."""
+    return vector.stage.reshape(vector, (vector.size, *(1,) * (rank - 1 - axis)))
+
+
+def multi_margin(
+    x: Staged,
+    target: Staged,
+    reduction: Reduction = "mean",
+    power: float = 1,
+    margin: float = 1,
+    weight: Staged | None = None,
+) -> Staged:
+    """By how much other classes come nearer than a margin, to a power, per class."""
+    true = put("PickAlong", x, target, axis=x.ndim - 1)
+    closer = put("Relu", x - x.stage.reshape(true, (*true.shape, 1)) + float(margin))
+    closer = closer if power == 1 else put("Square", closer)
+    own = x.stage.cast(put("OneHot", target, depth=x.shape[-1]), "bool")
+    closer = put("Where", own, x.like(0), closer)
+    terms = put("Sum", closer, axis=(x.ndim - 1,)) / x.shape[-1]
+    return reduced(terms if weight is None else terms * x.stage.take(weight, target, 0), reduction)
+
+
+def by_sign(near: Staged, far: Staged, target: Staged, reduction: Reduction = "mean") -> Staged:
+    """One term where the target is 1, another one where it is -1."""
+    return reduced(put("Where", put("Equal", target, target.like(1)), near, far), reduction)
+
+
+def cosine(a: Staged, b: Staged, axis: int = 1) -> Staged:
+    """``sum(a * b) / (|a| * |b|)`` along an axis."""
+    a, b = together(a, b)
+    order = [i for i in range(a.ndim) if i != axis % a.ndim] + [axis % a.ndim]
+    return put("CosineSimilarity", a.stage.transpose(a, order), b.stage.transpose(b, order))
+
+
+def divergence(
+    x: Staged, target: Staged, reduction: Reduction = "mean", log_target: bool = False
+) -> Staged:
+    """``target * (log(target) - x)``, where ``x`` is a logarithm already."""
+    if log_target:
+        return reduced(put("Exp", target) * (target - x), reduction)
+    return reduced(times_logarithm(target, target) - target * x, reduction)
+
+
+def poisson(
+    x: Staged, target: Staged, reduction: Reduction = "mean", logarithm: bool = True, eps: float = 0
+) -> Staged:
+    """Minus the logarithm of a Poisson probability, without its constant; ``x`` is the rate."""
+    if logarithm:
+        return reduced(put("Exp", x) - target * x, reduction)
+    return reduced(x - target * put("Log", x + eps), reduction)

@@ -74,45 +74,38 @@ def cross_entropy(
     weight: Staged | None = None,
     ignored: int | None = None,
     smoothing: float = 0.0,
+    logits: bool = True,
     least: float | None = None,
 ) -> Staged:
-    """Of logits, against classes or probabilities along an axis.
+    """Against classes or probabilities; without ``logits``, x has logarithms of probabilities.
 
     Classes may be weighted; the mean is then over the weights. Positions of the class ``ignored``
     count for nothing; with ``least``, a mean is over at least so many.
     """
-    if target.is_float:
-        return _of_probabilities(x, target, axis % x.ndim, reduction, weight, smoothing)
-    if weight is None and ignored is None and not smoothing:
-        return put("CrossEntropy", x, target, axis=axis % x.ndim, reduction=reduction)
-    scores = put("LogSoftmax", x, axis=axis % x.ndim)
-    return likelihood(scores, target, axis, reduction, weight, ignored, smoothing, least)
-
-
-def likelihood(
-    scores: Staged,
-    target: Staged,
-    axis: int = -1,
-    reduction: Reduction = "mean",
-    weight: Staged | None = None,
-    ignored: int | None = None,
-    smoothing: float = 0.0,
-    least: float | None = None,
-) -> Staged:
-    """Minus the logarithms of probabilities, ``scores``, of classes; see ``cross_entropy``."""
-    axis, kept, counts, labels = axis % scores.ndim, None, None, target
+    axis, plain = axis % x.ndim, weight is None and logits
+    if target.is_float and smoothing:
+        target, smoothing = target * (1.0 - smoothing) + smoothing / x.shape[axis], 0.0
+    if (plain and ignored is None and not smoothing) or (plain and target.is_float):
+        return put("CrossEntropy", x, target, axis=axis, reduction=reduction)
+    scores = put("LogSoftmax", x, axis=axis) if logits else x
+    weighted = scores
+    if weight is not None and (target.is_float or smoothing):
+        ones = (1,) * (x.ndim - 1 - axis)
+        weighted = scores * x.stage.reshape(weight, (weight.size, *ones))
+    if target.is_float:  # the mean is over the positions, not the weights
+        return reduced(-put("Sum", target * weighted, axis=(axis,)), reduction)
+    kept, counts, labels = None, None, target
     if ignored is not None:
         kept = put("NotEqual", target, target.like(ignored))
         labels = put("Where", kept, target, target.like(0))
-        counts = scores.stage.cast(kept, scores.dtype)
+        counts = x.stage.cast(kept, x.dtype)
     if weight is not None:
-        own = scores.stage.take(weight, labels, 0)
+        own = x.stage.take(weight, labels, 0)
         counts = own if counts is None else counts * own
     terms = -put("PickAlong", scores, labels, axis=axis)
     terms = terms if counts is None else terms * counts
     if smoothing:
-        every = scores if weight is None else scores * _along(weight, axis, scores.ndim)
-        smooth = -put("Sum", every, axis=(axis,)) / float(scores.shape[axis])
+        smooth = -put("Sum", weighted, axis=(axis,)) / float(x.shape[axis])
         terms = terms * (1.0 - smoothing) + smooth * smoothing
     if kept is not None:  # whatever the scores are, NaN as well
         terms = put("Where", kept, terms, terms.like(0))
@@ -132,30 +125,6 @@ def _averaged(terms: Staged, counts: Staged, least: float | None) -> Staged:
     nothing = put("Equal", count, count.like(0))
     mean = total / put("Where", nothing, count.like(1), count)
     return put("Where", nothing, count / count, mean)
-
-
-def _of_probabilities(
-    x: Staged,
-    target: Staged,
-    axis: int,
-    reduction: Reduction,
-    weight: Staged | None,
-    smoothing: float,
-) -> Staged:
-    if smoothing:
-        target = target * (1.0 - smoothing) + smoothing / x.shape[axis]
-    if weight is None:
-        return put("CrossEntropy", x, target, axis=axis, reduction=reduction)
-    terms = target * put("LogSoftmax", x, axis=axis) * _along(weight, axis, x.ndim)
-    each = -put("Sum", terms, axis=(axis,))
-    if reduction == "mean":  # over the number of positions, not the weights
-        return put("Sum", each) / float(max(1, each.size))
-    return reduced(each, reduction)
-
-
-def _along(vector: Staged, axis: int, rank: int) -> Staged:
-    """A vector along an axis of values of a rank."""
-    return vector.stage.reshape(vector, (vector.size, *(1,) * (rank - 1 - axis)))
 
 
 def multi_margin(

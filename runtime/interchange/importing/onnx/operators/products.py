@@ -150,7 +150,9 @@ def _likelihood_loss(node: Node) -> tuple[Staged, Staged]:
     reduction = losses.REDUCTIONS.get(node.text("reduction", "mean"))
     if reduction is None:
         raise node.unsupported(f"its reduction is {node.text('reduction')[:20]!r}")
-    return losses.likelihood(scores, labels, 1, reduction, node.get(2), ignored), scores
+    return losses.cross_entropy(
+        scores, labels, 1, reduction, node.get(2), ignored, logits=False
+    ), scores
 
 
 @rule("Det")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,45 +37,8 @@ def _classes(
         example = stage.example(target)
         if example is None or not np.any(example == ignore_index):
             ignored = None
-    meaning = losses.cross_entropy if logits else losses.likelihood
-    axis = 1 if x.ndim > 1 else 0
-    return meaning(x, target, axis, _HOW[reduction], weight, ignored, label_smoothing)
-
-
-def _likelihood(
-    stage: Stage,
-    scores: Staged,
-    target: Staged,
-    weight: Staged | None = None,
-    reduction: int = 1,
-    ignore_index: int = _IGNORED,
-    *_: Any,
-) -> Staged:
-    return _classes(stage, scores, target, weight, reduction, ignore_index, logits=False)
-
-
-def _pairwise_distance(
-    stage: Stage, a: Staged, b: Staged, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Staged:
-    """The norm of ``a - b + eps`` along the last axis."""
-    return norm(stage, a - b + eps, p, (-1,), keepdim)
-
-
-def _triplet(
-    stage: Stage,
-    anchor: Staged,
-    positive: Staged,
-    negative: Staged,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: int = 1,
-) -> Staged:
-    """``relu(|anchor - positive| - |anchor - negative| + margin)``."""
-    near = _pairwise_distance(stage, anchor, positive, p, eps)
-    far = _pairwise_distance(stage, anchor, negative, p, eps)
-    return losses.reduced(put("Relu", near - far + margin), _HOW[reduction])
+    axis, how = 1 if x.ndim > 1 else 0, _HOW[reduction]
+    return losses.cross_entropy(x, target, axis, how, weight, ignored, label_smoothing, logits)
 
 
 def _cosine_embedding(
@@ -128,9 +91,22 @@ enter({
         )
     ),
     "cross_entropy_loss": _classes,
-    "nll_loss_nd": _likelihood,
-    "nll_loss": _likelihood,
-    "nll_loss2d": _likelihood,
-    "pairwise_distance": _pairwise_distance,
-    "triplet_margin_loss": _triplet,
+    "pairwise_distance": lambda stage, a, b, p=2.0, eps=1e-6, keepdim=False: norm(
+        stage, a - b + eps, p, (-1,), keepdim
+    ),
+    "triplet_margin_loss": (
+        lambda stage, a, b, c, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1: losses.reduced(
+            put(
+                "Relu",
+                norm(stage, a - b + eps, p, (-1,)) - norm(stage, a - c + eps, p, (-1,)) + margin,
+            ),
+            _HOW[reduction],
+        )
+    ),
+    **dict.fromkeys(
+        ("nll_loss_nd", "nll_loss", "nll_loss2d"),
+        lambda stage, x, target, weight=None, reduction=1, ignore_index=_IGNORED, *_: _classes(
+            stage, x, target, weight, reduction, ignore_index, logits=False
+        ),
+    ),
 })  # fmt: skip

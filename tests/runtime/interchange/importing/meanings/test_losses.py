@@ -53,8 +53,9 @@ def cases(f):
             lambda x, y, v: f.cross_entropy(x, y, v, label_smoothing=0.1),
             A, Fixed(P), WEIGHT,
         ),
-        "likelihood": (
-            partial(losses.likelihood, ignored=3), partial(f.nll_loss, ignore_index=3), A, LABELS,
+        "cross_entropy of logarithms": (
+            partial(losses.cross_entropy, logits=False, ignored=3),
+            partial(f.nll_loss, ignore_index=3), A, LABELS,
         ),
         "multi_margin": (
             lambda x, y, w: losses.multi_margin(x, y, "sum", 2, 0.5, w),

@@ -159,9 +159,16 @@ def name_result(name: str, result: object, made: Sequence[StagedBlock]) -> None:
     ``made`` are the blocks that the operator put up.
     """
     first = result[0] if isinstance(result, tuple) and result else result
-    if name and isinstance(first, Staged) and first.source and not first.source.name:
-        if first.source in made and all(block.name != name for block in made):
-            first.source.name = name
+    if isinstance(first, Staged) and first.source in made:
+        if all(block.name != name for block in made):
+            named(first, name)
+
+
+def named(y: Staged, name: str) -> Staged:
+    """A value whose block is called so, unless it has a name."""
+    if y.source is not None and not y.source.name:
+        y.source.name = name
+    return y
 
 
 def is_trained(block: StagedBlock) -> bool:

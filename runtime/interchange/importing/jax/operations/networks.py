@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.operations.shapes import spread
+from gradwire.runtime.interchange.importing.meanings import windows
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Params
@@ -47,22 +48,10 @@ def _grouped(stage: Stage, x: Staged, params: Params) -> tuple[Staged, int]:
 
 
 def _convolved(stage: Stage, params: Params, x: Staged, weight: Staged, groups: int) -> Staged:
-    padding = []
-    sides = zip(params["lhs_dilation"], params["padding"], strict=True)
-    for axis, (step, (low, high)) in enumerate(sides, 2):
+    for axis, step in enumerate(params["lhs_dilation"], 2):
         x = spread(stage, x, axis, step - 1, 0.0)
-        x = stage.cut(x, axis, max(-low, 0), x.shape[axis] - max(-high, 0))
-        padding.append((max(low, 0), max(high, 0)))
-    return stage.block(
-        f"Conv{x.ndim - 2}D",
-        x,
-        weight,
-        kernel=_sizes(weight.shape[2:]),
-        stride=_sizes(params["window_strides"]),
-        padding=_ends(padding),
-        dilation=_sizes(params["rhs_dilation"]),
-        groups=groups,
-    )
+    stride, padding = params["window_strides"], params["padding"]
+    return windows.conv(x, weight, None, stride, padding, params["rhs_dilation"], groups)
 
 
 def _transposed(
@@ -78,29 +67,8 @@ def _transposed(
     if any(n < 0 for pair in ends for n in pair):
         return None
     turned = stage.block("Flip", weight, axis=tuple(range(2, rank + 2)))
-    return stage.block(
-        f"ConvTranspose{rank}D",
-        x,
-        stage.transpose(turned, (1, 0, *range(2, rank + 2))),
-        kernel=_sizes(weight.shape[2:]),
-        stride=_sizes(stride),
-        padding=_ends(ends),
-        dilation=_sizes(dilation),
-    )
-
-
-def _sizes(sizes: Sequence[int]) -> int | tuple[int, ...]:
-    """The parameter of a block: a number for one axis."""
-    found = tuple(int(n) for n in sizes)
-    return found[0] if len(found) == 1 else found
-
-
-def _ends(padding: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-    """Padding before and after, as blocks take it."""
-    pairs = tuple((int(low), int(high)) for low, high in padding)
-    if len(pairs) == 1:
-        return pairs[0]
-    return tuple(low for low, _ in pairs) if all(a == b for a, b in pairs) else pairs
+    outward = stage.transpose(turned, (1, 0, *range(2, rank + 2)))
+    return windows.conv_transpose(x, outward, None, stride, ends, 0, dilation)
 
 
 @dataclass(frozen=True)
@@ -128,25 +96,25 @@ class _Pool:
         return cls(axes, window, stride, [padding[a] for a in axes], dilation)
 
     def applied(self, stage: Stage, kind: str, x: Staged) -> Staged:
-        """The largest element of each window, or the mean."""
+        """The largest element of each window, or the sum."""
         others = [axis for axis in range(x.ndim) if axis not in self.axes]
         order = [*others, *self.axes]
         x = stage.transpose(x, order)
         outer = x.shape[: len(others)]
         images = outer if len(outer) == 2 else (math.prod(outer), 1)
-        y = stage.block(
-            f"{kind}{len(self.axes)}D",
+        y = windows.pool(
+            kind,
             stage.reshape(x, (*images, *x.shape[len(others) :])),
-            window=_sizes(self.window),
-            stride=_sizes(self.stride),
-            padding=_ends(self.padding),
-            dilation=_sizes(self.dilation),
+            self.window,
+            self.stride,
+            self.padding,
+            self.dilation,
         )
         return stage.transpose(stage.reshape(y, (*outer, *y.shape[2:])), np.argsort(order).tolist())
 
 
 def _largest(stage: Stage, params: Params, x: Staged) -> Staged:
-    return _Pool.of(params, x.ndim).applied(stage, "MaxPool", x)
+    return _Pool.of(params, x.ndim).applied(stage, "Max", x)
 
 
 def _smallest(stage: Stage, params: Params, x: Staged) -> Staged:
@@ -154,8 +122,7 @@ def _smallest(stage: Stage, params: Params, x: Staged) -> Staged:
 
 
 def _sum(stage: Stage, params: Params, x: Staged) -> Staged:
-    pool = _Pool.of(params, x.ndim)
-    return pool.applied(stage, "AvgPool", x) * float(math.prod(pool.window))
+    return _Pool.of(params, x.ndim).applied(stage, "Sum", x)
 
 
 def _spread_back(stage: Stage, params: Params, given: Staged, x: Staged) -> Staged:

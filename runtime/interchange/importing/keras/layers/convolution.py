@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.keras.layers.activations import activated
+from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
-
-
-def per_axis(numbers: tuple[Any, ...]) -> Any:
-    """A parameter of a block: a number, or a pair, where there is one spatial axis."""
-    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def image(call: Call, rank: int) -> Staged:
@@ -43,35 +40,30 @@ def _outward(kernel: NDArray[Any]) -> NDArray[Any]:
 
 
 def _geometry(call: Call, rank: int) -> dict[str, Any]:
-    padding = call.config.text("padding", "valid")
+    padding: windows.Padding = call.config.text("padding", "valid")
     dilation = call.config.wholes("dilation_rate", rank, 1)
-    kernel = call.config.wholes("kernel_size", rank)
-    given: dict[str, Any] = {
-        "kernel": per_axis(kernel),
-        "stride": per_axis(call.config.wholes("strides", rank, 1)),
-        "dilation": per_axis(dilation),
-        "padding": padding,
-    }
     if padding == "causal":
-        given["padding"] = ((kernel[0] - 1) * dilation[0], 0)
+        padding = [((call.config.wholes("kernel_size", rank)[0] - 1) * dilation[0], 0)]
     elif padding not in ("valid", "same"):
-        raise call.unsupported(f"its padding is {padding[:20]!r}")
-    return given
+        raise call.unsupported(f"its padding is {str(padding)[:20]!r}")
+    stride = call.config.wholes("strides", rank, 1)
+    return {"stride": stride, "padding": padding, "dilation": dilation}
 
 
 def _bias(call: Call, number: int) -> Staged | None:
     return call.variable(number, "bias") if call.config.flag("use_bias", True) else None
 
 
-def _convolution(rank: int) -> Operator:
-    def convolve(call: Call) -> Staged:
-        y = call.block(
-            f"Conv{rank}D", image(call, rank), call.variable(0, "kernel", _outward),
-            _bias(call, 1), **_geometry(call, rank), groups=call.config.whole("groups", 1),
-        )  # fmt: skip
-        return result(call, activated(call, y, axis=1))
+def _result(call: Call, y: Staged) -> Staged:
+    """The output of the layer's main block, with its activation."""
+    return result(call, activated(call, named(y, call.name), axis=1))
 
-    return convolve
+
+def _convolution(rank: int) -> Operator:
+    return lambda call: _result(call, windows.conv(
+        image(call, rank), call.variable(0, "kernel", _outward), _bias(call, 1),
+        **_geometry(call, rank), groups=call.config.whole("groups", 1),
+    ))  # fmt: skip
 
 
 def _by_channel(kernel: NDArray[Any]) -> NDArray[Any]:
@@ -82,12 +74,9 @@ def _by_channel(kernel: NDArray[Any]) -> NDArray[Any]:
 
 def _depthwise(rank: int) -> Operator:
     def convolve(call: Call) -> Staged:
-        x = image(call, rank)
-        y = call.block(
-            f"Conv{rank}D", x, call.variable(0, "kernel", _by_channel), _bias(call, 1),
-            **_geometry(call, rank), groups=x.shape[1],
-        )  # fmt: skip
-        return result(call, activated(call, y, axis=1))
+        x, weight = image(call, rank), call.variable(0, "kernel", _by_channel)
+        more = _geometry(call, rank)
+        return _result(call, windows.conv(x, weight, _bias(call, 1), **more, groups=x.shape[1]))
 
     return convolve
 
@@ -96,15 +85,10 @@ def _separable(rank: int) -> Operator:
     """Each channel by itself, then all channels of each pixel."""
 
     def convolve(call: Call) -> Staged:
-        x = image(call, rank)
-        depth = call.variable(0, "depthwise_kernel", _by_channel)
-        y = call.stage.block(
-            f"Conv{rank}D", x, depth, name="depthwise", **_geometry(call, rank), groups=x.shape[1]
-        )
+        x, depth = image(call, rank), call.variable(0, "depthwise_kernel", _by_channel)
+        y = windows.conv(x, depth, **_geometry(call, rank), groups=x.shape[1])
         point = call.variable(1, "pointwise_kernel", _outward)
-        kernel = per_axis((1,) * rank)
-        y = call.block(f"Conv{rank}D", y, point, _bias(call, 2), kernel=kernel)
-        return result(call, activated(call, y, axis=1))
+        return _result(call, windows.conv(named(y, "depthwise"), point, _bias(call, 2)))
 
     return convolve
 
@@ -119,16 +103,13 @@ def _transposed(rank: int) -> Operator:
             raise call.unsupported("it has padding of the output")
         if set(call.config.wholes("dilation_rate", rank, 1)) != {1}:
             raise call.unsupported("it is dilated")
-        same = call.config.text("padding", "valid") == "same"
-        cut = [max(k - s, 0) if same else 0 for k, s in zip(kernel, strides, strict=True)]
-        more = [max(s - k, 0) for k, s in zip(kernel, strides, strict=True)]
-        y = call.block(
-            f"ConvTranspose{rank}D", image(call, rank), call.variable(0, "kernel", _outward),
-            _bias(call, 1), kernel=per_axis(kernel), stride=per_axis(strides),
-            padding=per_axis(tuple((n // 2, n - n // 2) for n in cut)),
-            output_padding=per_axis(tuple(more)),
-        )  # fmt: skip
-        return result(call, activated(call, y, axis=1))
+        x, same = image(call, rank), call.config.text("padding", "valid") == "same"
+        lengths = [
+            n * s if same else (n - 1) * s + max(k, s)
+            for n, k, s in zip(x.shape[2:], kernel, strides, strict=True)
+        ]
+        weight, bias = call.variable(0, "kernel", _outward), _bias(call, 1)
+        return _result(call, windows.conv_transpose(x, weight, bias, strides, lengths=lengths))
 
     return convolve
 

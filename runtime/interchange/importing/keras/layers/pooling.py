@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwire.runtime.interchange.importing.keras.layers.convolution import image, per_axis, result
+from gradwire.runtime.interchange.importing.keras.layers.convolution import image, result
+from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -12,25 +14,22 @@ if TYPE_CHECKING:
 
 
 def _pooling(kind: str, rank: int) -> Operator:
-    more = {"count_padding": False} if kind == "Avg" else {}
-
     def pool(call: Call) -> Staged:
-        window = call.config.wholes("pool_size", rank)
         has_strides = call.config.json("strides") is not None
-        strides = call.config.wholes("strides", rank) if has_strides else window
-        y = call.block(
-            f"{kind}Pool{rank}D", image(call, rank), window=per_axis(window),
-            stride=per_axis(strides), padding=call.config.text("padding", "valid"), **more,
+        y = windows.pool(
+            kind, image(call, rank), call.config.wholes("pool_size", rank),
+            call.config.wholes("strides", rank) if has_strides else None,
+            call.config.text("padding", "valid"), counted=False,
         )  # fmt: skip
-        return result(call, y)
+        return result(call, named(y, call.name))
 
     return pool
 
 
 def _global(kind: str, rank: int) -> Operator:
     def pool(call: Call) -> Staged:
-        x, keepdims = image(call, rank), call.config.flag("keepdims", False)
-        y = call.block(kind, x, axis=tuple(range(2, x.ndim)), keepdims=keepdims)
+        keepdims = call.config.flag("keepdims", False)
+        y = named(windows.pool_everywhere(kind, image(call, rank), keepdims), call.name)
         return result(call, y) if keepdims else y
 
     return pool

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.interchange.importing.meanings import windows
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
-_SPATIAL = {1: "1D", 2: "2D", 3: "3D"}
-_POOLS = {"max": "MaxPool", "avg": "AvgPool"}
+_POOLS = {"max": "Max", "avg": "Avg", "sum": "Sum"}
+_EVERYWHERE = {"max": "Max", "avg": "Mean", "sum": "Sum"}
 _SLOPES = {"leaky": "leaky", "elu": "elu", "prelu": "prelu", "selu": "selu", "gelu": "gelu"}
 
 
@@ -34,37 +35,26 @@ def _numbers(call: Call, rank: int, *defaults: tuple[str, int]) -> list[tuple[in
     return found
 
 
-def _spatial(call: Call, x: Staged) -> tuple[tuple[int, ...], str]:
-    """The kernel, and the suffix of the block for as many axes."""
+def _kernel(call: Call, x: Staged) -> tuple[int, ...]:
     kernel = call.attributes.wholes("kernel", ())
     layout = call.attributes.text("layout")
     if layout and not layout.startswith("NC"):
         raise call.unsupported(f"its layout is {layout[:20]}, not one with channels first")
-    if len(kernel) not in _SPATIAL or x.ndim != len(kernel) + 2:
+    if not 1 <= len(kernel) <= 3 or x.ndim != len(kernel) + 2:
         raise call.unsupported(f"its kernel {kernel} doesn't fit {x.shape}")
-    return kernel, _SPATIAL[len(kernel)]
-
-
-def _single(numbers: tuple[int, ...]) -> int | tuple[int, ...]:
-    """A parameter of a block: a number where there is one spatial axis."""
-    return numbers[0] if len(numbers) == 1 else numbers
+    return kernel
 
 
 def _convolution(call: Call) -> Staged:
-    x = call.x(0)
-    kernel, suffix = _spatial(call, x)
+    x, kernel = call.x(0), _kernel(call, call.x(0))
     stride, pad, dilation = _numbers(call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1))
     filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
     weight = call.x(1, (filters, x.shape[1] // groups, *kernel))
-    return call.block(
-        f"Conv{suffix}", x, weight, _bias(call, filters), kernel=_single(kernel),
-        stride=_single(stride), padding=_single(pad), dilation=_single(dilation), groups=groups,
-    )  # fmt: skip
+    return windows.conv(x, weight, _bias(call, filters), stride, pad, dilation, groups)
 
 
 def _deconvolution(call: Call) -> Staged:
-    x = call.x(0)
-    kernel, suffix = _spatial(call, x)
+    x, kernel = call.x(0), _kernel(call, call.x(0))
     stride, pad, dilation, more = _numbers(
         call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1), ("adj", 0)
     )
@@ -72,43 +62,30 @@ def _deconvolution(call: Call) -> Staged:
         raise call.unsupported("it gives the target's shape")
     filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
     weight = call.x(1, (x.shape[1], filters // groups, *kernel))
-    without = call.attributes.flag("no_bias", True)
-    bias = None if without else call.x(2, (filters,))
-    return call.block(
-        f"ConvTranspose{suffix}", x, weight, bias, kernel=_single(kernel),
-        stride=_single(stride), padding=_single(pad), dilation=_single(dilation), groups=groups,
-        output_padding=_single(more),
-    )  # fmt: skip
+    bias = None if call.attributes.flag("no_bias", True) else call.x(2, (filters,))
+    return windows.conv_transpose(x, weight, bias, stride, pad, more, dilation, groups)
 
 
 def _pooling(call: Call) -> Staged:
-    x = call.x()
-    kind = call.attributes.text("pool_type", "max")
+    x, kind = call.x(), call.attributes.text("pool_type", "max")
     if call.attributes.flag("global_pool"):
-        return _global_pool(call, x, kind)
-    kernel, suffix = _spatial(call, x)
+        return windows.pool_everywhere(call.choice("pool_type", _EVERYWHERE, "max"), x)
+    kernel = _kernel(call, x)
     stride, pad = _numbers(call, len(kernel), ("stride", 1), ("pad", 0))
-    convention = call.attributes.text("pooling_convention", "valid")
+    convention, after = call.attributes.text("pooling_convention", "valid"), pad
     if convention == "full":
-        before = pad
         after = tuple(map(_extra, x.shape[2:], kernel, stride, pad))
-    else:
-        before = after = pad
-    if kind == "max":
-        return _max_pool(call, x, suffix, kernel, stride, before, after)
-    if kind not in ("avg", "sum") or convention not in ("valid", "full") or before != after:
-        raise call.unsupported(f"pool_type={kind[:20]}, pooling_convention={convention[:20]}")
-    counted = call.attributes.flag("count_include_pad", True)
+    padding, counted = list(zip(pad, after, strict=True)), True
+    if kind != "max":
+        if kind not in (*_POOLS, "lp") or convention not in ("valid", "full") or pad != after:
+            raise call.unsupported(f"pool_type={kind[:20]}, pooling_convention={convention[:20]}")
+        counted = call.attributes.flag("count_include_pad", True)
+    if kind == "lp":
+        order = call.attributes.number("p_value", 2.0)
+        return windows.norm_pool(order, x, kernel, stride, padding)
     if kind == "sum" and not counted:
         raise call.unsupported("its sum leaves padding out")
-    mean = call.block(
-        f"AvgPool{suffix}", x, window=_single(kernel), stride=_single(stride),
-        padding=_single(pad), count_padding=counted,
-    )  # fmt: skip
-    count = 1
-    for length in kernel:
-        count *= length
-    return mean * float(count) if kind == "sum" else mean
+    return windows.pool(_POOLS[kind], x, kernel, stride, padding, counted=counted)
 
 
 def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
@@ -117,28 +94,9 @@ def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
     return pad + (stride - rest if rest else 0)
 
 
-def _max_pool(
-    call: Call,
-    x: Staged,
-    suffix: str,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    before: tuple[int, ...],
-    after: tuple[int, ...],
-) -> Staged:
-    given: Mapping[str, Any] = {"window": _single(kernel), "stride": _single(stride)}
-    if before == after:
-        return call.block(f"MaxPool{suffix}", x, **given, padding=_single(before))
-    widths = ((0, 0), (0, 0), *zip(before, after, strict=True))
-    padded = call.stage.block("Pad", x, widths=widths, value=float("-inf"))
-    return call.block(f"MaxPool{suffix}", padded, **given)
-
-
-def _global_pool(call: Call, x: Staged, kind: str) -> Staged:
-    blocks = {"max": "Max", "avg": "Mean", "sum": "Sum"}
-    if kind not in blocks:
-        raise call.unsupported(f"pool_type={kind[:20]}")
-    return call.block(blocks[kind], x, axis=tuple(range(2, x.ndim)), keepdims=True)
+def _adaptive(call: Call) -> Staged:
+    sizes = call.attributes.wholes("output_size", ()) or (1,)
+    return windows.adaptive_pool("Mean", call.x(), windows.each(sizes, 2))
 
 
 def _leaky(call: Call) -> Staged:
@@ -196,7 +154,8 @@ def _dropout(call: Call) -> Staged:
 OPERATORS: dict[str, Operator] = {
     "FullyConnected": _fully_connected, "Convolution": _convolution,
     "Convolution_v1": _convolution, "Deconvolution": _deconvolution, "Pooling": _pooling,
-    "Pooling_v1": _pooling, "LeakyReLU": _leaky, "Dropout": _dropout,
+    "Pooling_v1": _pooling, "_contrib_AdaptiveAvgPooling2D": _adaptive, "LeakyReLU": _leaky,
+    "Dropout": _dropout,
     "softmax": _softmax, "log_softmax": _log_softmax, "softmin": _softmin,
     "SoftmaxActivation": _softmax_activation,
 }  # fmt: skip

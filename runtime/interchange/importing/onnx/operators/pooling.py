@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS, pad
@@ -15,55 +16,51 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _windows(node: Node) -> Windows:
-    return windows_of(node, node.integers("kernel_shape") or ())
+def _size(node: Node) -> tuple[int, ...]:
+    return node.integers("kernel_shape") or ()
 
 
-def _pooled(node: Node, kind: str, x: Staged, windows: Windows, **more: object) -> Staged:
-    """The pooling block of the windows' rank."""
-    given = windows.parameters("window") | more
-    if windows.dilation == (1,) * windows.rank:
-        del given["dilation"]
-    if node.integer("ceil_mode"):
-        given["ceil"] = True
-    return node.stage.block(f"{kind}{windows.rank}D", x, **given)
+def _pooled(kind: str, node: Node, x: Staged) -> Staged:
+    """The pooling that a node says, of a value."""
+    size, ceil = _size(node), bool(node.integer("ceil_mode"))
+    counted = kind != "Avg" or bool(node.integer("count_include_pad"))
+    return windows.pool(kind, x, size, *windows_of(node, size), ceil, counted)
 
 
 @rule("MaxPool")
 def _max_pool(node: Node) -> Staged | tuple[Staged, Staged]:
-    x, windows = node.x(), _windows(node)
+    x = node.x()
     if node.wants(1):
-        return _with_indices(node, x, windows)
+        return _with_indices(node, x, windows_of(node, _size(node)))
     if x.is_float:
-        return _pooled(node, "MaxPool", x, windows)
-    wide = node.stage.cast(x, "float64")
-    return node.stage.cast(_pooled(node, "MaxPool", wide, windows), x.dtype)
+        return _pooled("Max", node, x)
+    return node.stage.cast(_pooled("Max", node, node.stage.cast(x, "float64")), x.dtype)
 
 
-def _with_indices(node: Node, x: Staged, windows: Windows) -> tuple[Staged, Staged]:
+def _with_indices(node: Node, x: Staged, how: Windows) -> tuple[Staged, Staged]:
     """The largest of each window and where it is in x: one slice for each place in a window."""
-    stage, places = node.stage, _places(node, x, windows)
-    if math.prod(windows.size) > MAX_PARTS:
-        raise node.unsupported(f"indices of windows of {math.prod(windows.size)} elements")
+    stage, size, places = node.stage, _size(node), _places(node, x, how)
+    if math.prod(size) > MAX_PARTS:
+        raise node.unsupported(f"indices of windows of {math.prod(size)} elements")
     least = -np.inf if x.is_float else float(np.iinfo(x.dtype).min)
     reach = [
         (p - 1) * s + d * (k - 1) + 1 - n - ends[0]
         for p, s, d, k, n, ends in zip(
-            places, windows.stride, windows.dilation, windows.size, x.shape[2:], windows.padding,
+            places, how.stride, how.dilation, size, x.shape[2:], how.padding,
             strict=True,
         )
     ]  # fmt: skip
-    widths = [(ends[0], max(after, 0)) for ends, after in zip(windows.padding, reach, strict=True)]
+    widths = [(ends[0], max(after, 0)) for ends, after in zip(how.padding, reach, strict=True)]
     padded = pad(x, [(0, 0), (0, 0), *widths], least)
     order = "F" if node.integer("storage_order") else "C"
     parts, sources = [], []
-    for offset in np.ndindex(*windows.size):
+    for offset in np.ndindex(*size):
         part, at = padded, []
         for axis, first in enumerate(offset):
-            start, step = first * windows.dilation[axis], windows.stride[axis]
+            start, step = first * how.dilation[axis], how.stride[axis]
             stop = start + (places[axis] - 1) * step + 1
             part = stage.cut(part, axis + 2, start, stop, step)
-            source = np.arange(start, stop, step) - windows.padding[axis][0]
+            source = np.arange(start, stop, step) - how.padding[axis][0]
             at.append(np.clip(source, 0, x.shape[axis + 2] - 1))
         parts.append(part)
         # numpy's annotations want a literal here, and this is one of several.
@@ -73,16 +70,16 @@ def _with_indices(node: Node, x: Staged, windows: Windows) -> tuple[Staged, Stag
     table = np.stack(sources, -1).reshape(-1).astype(np.int64)
     row = np.arange(math.prod(places), dtype=np.int64).reshape(places) * len(sources)
     found = stage.block("Gather", stage.constant(table), best + stage.constant(row), axis=0)
-    planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1,) * windows.rank)
+    planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1,) * len(size))
     planes = planes * math.prod(x.shape[2:])
     return stage.block("Max", windowed, axis=0), found + stage.constant(planes)
 
 
-def _places(node: Node, x: Staged, windows: Windows) -> list[int]:
+def _places(node: Node, x: Staged, how: Windows) -> list[int]:
     """How many windows there are along each axis."""
     found = []
     for n, k, s, d, ends in zip(
-        x.shape[2:], windows.size, windows.stride, windows.dilation, windows.padding, strict=True
+        x.shape[2:], _size(node), how.stride, how.dilation, how.padding, strict=True
     ):
         room = n + sum(ends) - d * (k - 1) - 1
         count = (-(-room // s) if node.integer("ceil_mode") else room // s) + 1
@@ -90,20 +87,11 @@ def _places(node: Node, x: Staged, windows: Windows) -> list[int]:
     return found
 
 
-@rule("AveragePool")
-def _average_pool(node: Node) -> Staged:
-    windows, counted = _windows(node), bool(node.integer("count_include_pad"))
-    padded = any(map(any, windows.padding))
-    more = {} if counted or not padded else {"count_padding": False}
-    return _pooled(node, "AvgPool", node.x(), windows, **more)
-
-
 @rule("LpPool")
 def _lp_pool(node: Node) -> Staged:
-    windows, order = _windows(node), float(node.integer("p", 2))
-    power = node.stage.block("Abs", node.x()) ** order
-    mean = _pooled(node, "AvgPool", power, windows)
-    return (mean * float(math.prod(windows.size))) ** (1 / order)
+    order, size = float(node.integer("p", 2)), _size(node)
+    ceil = bool(node.integer("ceil_mode"))
+    return windows.norm_pool(order, node.x(), size, *windows_of(node, size), ceil)
 
 
 @rule("MaxUnpool")
@@ -134,21 +122,13 @@ def _in_larger(node: Node, put: Staged, given: list[int], shape: list[int]) -> S
     return pad(node.stage.reshape(put, given), widths)
 
 
-def _everywhere(node: Node) -> tuple[int, ...]:
-    return tuple(range(2, node.x().ndim))
-
-
-RULES["GlobalAveragePool"] = lambda node: node.stage.block(
-    "Mean", node.x(), axis=_everywhere(node), keepdims=True
-)
-RULES["GlobalMaxPool"] = lambda node: node.stage.block(
-    "Max", node.x(), axis=_everywhere(node), keepdims=True
-)
+RULES["AveragePool"] = lambda node: _pooled("Avg", node, node.x())
+RULES["GlobalAveragePool"] = lambda node: windows.pool_everywhere("Mean", node.x())
+RULES["GlobalMaxPool"] = lambda node: windows.pool_everywhere("Max", node.x())
 
 
 @rule("GlobalLpPool")
 def _global_lp_pool(node: Node) -> Staged:
     order = float(node.integer("p", 2))
     power = node.stage.block("Abs", node.x()) ** order
-    total = node.stage.block("Sum", power, axis=_everywhere(node), keepdims=True)
-    return total ** (1 / order)
+    return windows.pool_everywhere("Sum", power) ** (1 / order)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.convolutions import convolved, windows_of
+from gradwire.runtime.interchange.importing.onnx.operators.convolutions import convolved
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def _conv(node: Node, x: Staged, weight: Staged, zeros: tuple[Staged | None, ...
     for i, zero in enumerate(zeros):
         shift = _by_filter(node, zero, weight.ndim)
         wide[i] = wide[i] if shift is None else wide[i] - shift
-    windows = windows_of(node, weight.shape[2:])
-    return convolved(wide[0], wide[1], None, windows, node.integer("group", 1))
+    return convolved(node, *wide)
 
 
 @rule("ConvInteger")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.staged import named
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
-
-_SUFFIX = {2: "2D", 3: "3D"}
 
 
 def _channels_last(call: Call) -> bool:
@@ -23,9 +24,10 @@ def _inward(call: Call, x: Staged) -> Staged:
     return call.stage.transpose(x, (0, x.ndim - 1, *range(1, x.ndim - 1)))
 
 
-def _outward(call: Call, x: Staged) -> Staged:
-    """What ``_inward`` did, undone."""
-    return call.stage.transpose(x, (0, *range(2, x.ndim), 1)) if _channels_last(call) else x
+def _outward(call: Call, y: Staged) -> Staged:
+    """What ``_inward`` did, undone; the block before is the main one of the node."""
+    y = named(y, call.name)
+    return call.stage.transpose(y, (0, *range(2, y.ndim), 1)) if _channels_last(call) else y
 
 
 def _spatial(call: Call, key: str, rank: int) -> tuple[int, ...]:
@@ -44,90 +46,51 @@ def _padding(call: Call, rank: int) -> Any:
     if name in ("SAME", "VALID"):
         return name.lower()
     widths = call.attributes.wholes("explicit_paddings")
-    pairs = tuple(zip(widths[::2], widths[1::2], strict=True))
-    if len(pairs) != rank + 2:
+    if len(widths) != 2 * rank + 4:
         raise call.unsupported(f"its padding is {name[:20]}")
+    pairs = list(zip(widths[::2], widths[1::2], strict=True))
     return pairs[1:-1] if _channels_last(call) else pairs[2:]
 
 
-def _kernel(call: Call, weight: Staged) -> Staged:
-    """A kernel (height, width, in, out) as (out, in, height, width)."""
-    rank = weight.ndim
+def _kernel(call: Call) -> Staged:
+    """A kernel (…, in, out) as (out, in, …), or one of a transposed convolution as (in, out, …)."""
+    weight, rank = call.x(1), call.x(1).ndim
     return call.stage.transpose(weight, (rank - 1, rank - 2, *range(rank - 2)))
 
 
+def _how(call: Call, rank: int) -> dict[str, Any]:
+    stride, dilation = _spatial(call, "strides", rank), _spatial(call, "dilations", rank)
+    return {"stride": stride, "padding": _padding(call, rank), "dilation": dilation}
+
+
 def _convolution(call: Call) -> Staged:
-    x, weight = _inward(call, call.x(0)), _kernel(call, call.x(1))
-    rank = weight.ndim - 2
-    out = call.block(
-        f"Conv{_SUFFIX[rank]}", x, weight, kernel=weight.shape[2:],
-        stride=_spatial(call, "strides", rank), dilation=_spatial(call, "dilations", rank),
-        padding=_padding(call, rank), groups=x.shape[1] // max(weight.shape[1], 1),
-    )  # fmt: skip
-    return _outward(call, out)
+    x, weight = _inward(call, call.x(0)), _kernel(call)
+    groups = x.shape[1] // max(weight.shape[1], 1)
+    how = _how(call, weight.ndim - 2)
+    return _outward(call, windows.conv(x, weight, **how, groups=groups))
 
 
 def _depthwise(call: Call) -> Staged:
-    """Every channel convolved by itself: the kernel is (height, width, channels, times)."""
-    x, weight = _inward(call, call.x(0)), call.x(1)
-    height, width, channels, times = weight.shape
-    turned = call.stage.transpose(weight, (2, 3, 0, 1))
-    flat = call.stage.reshape(turned, (channels * times, 1, height, width))
-    out = call.block(
-        "Conv2D", x, flat, kernel=(height, width), stride=_spatial(call, "strides", 2),
-        dilation=_spatial(call, "dilations", 2), padding=_padding(call, 2), groups=channels,
-    )  # fmt: skip
-    return _outward(call, out)
+    x, weight = _inward(call, call.x(0)), windows.depthwise(call.x(1))
+    return _outward(call, windows.conv(x, weight, **_how(call, 2), groups=x.shape[1]))
 
 
 def _transposed(call: Call) -> Staged:
     """The gradient of a convolution, which enlarges: a wanted shape, a kernel and a value."""
-    wanted, weight, y = call.shape(0), call.x(1), _inward(call, call.x(2))
-    stride = _spatial(call, "strides", 2)
-    sizes = wanted[1:-1] if _channels_last(call) else wanted[2:]
-    kernel = weight.shape[:2]
-    padding, more = [], []
-    for length, size, width, step in zip(y.shape[2:], sizes, kernel, stride, strict=True):
-        full = (length - 1) * step + width
-        before, after = _cropped(call, full, size)
-        padding.append((before, max(after, 0)))
-        more.append(max(-after, 0))
-    out = call.block(
-        "ConvTranspose2D", y, _kernel_of_transposed(call, weight), kernel=kernel, stride=stride,
-        padding=tuple(padding), output_padding=tuple(more),
-    )  # fmt: skip
-    return _outward(call, out)
+    wanted, y = call.shape(0), _inward(call, call.x(2))
+    lengths = wanted[1:-1] if _channels_last(call) else wanted[2:]
+    weight, stride = _kernel(call), _spatial(call, "strides", 2)
+    return _outward(call, windows.conv_transpose(y, weight, None, stride, lengths=lengths))
 
 
-def _kernel_of_transposed(call: Call, weight: Staged) -> Staged:
-    """A kernel (height, width, out, in) as (in, out, height, width)."""
-    return call.stage.transpose(weight, (3, 2, 0, 1))
+def _pool(kind: str) -> Operator:
+    def pool(call: Call) -> Staged:
+        x = _inward(call, call.x())
+        size, stride = (_spatial(call, key, x.ndim - 2) for key in ("ksize", "strides"))
+        padding = _padding(call, x.ndim - 2)
+        return _outward(call, windows.pool(kind, x, size, stride, padding, counted=False))
 
-
-def _cropped(call: Call, full: int, size: int) -> tuple[int, int]:
-    """How much of a full result is cut off before and after, SAME or VALID."""
-    if call.attributes.text("padding") == "VALID":
-        return 0, full - size
-    before = max(full - size, 0) // 2
-    return before, full - size - before
-
-
-def _max_pool(call: Call) -> Staged:
-    return _pool(call, "MaxPool", call.x(), {})
-
-
-def _avg_pool(call: Call) -> Staged:
-    return _pool(call, "AvgPool", call.x(), {"count_padding": False})
-
-
-def _pool(call: Call, kind: str, x: Staged, more: dict[str, Any]) -> Staged:
-    x = _inward(call, x)
-    rank = x.ndim - 2
-    out = call.block(
-        f"{kind}{_SUFFIX[rank]}", x, window=_spatial(call, "ksize", rank),
-        stride=_spatial(call, "strides", rank), padding=_padding(call, rank), **more,
-    )  # fmt: skip
-    return _outward(call, out)
+    return pool
 
 
 def _bias(call: Call) -> Staged:
@@ -179,8 +142,8 @@ def _coordinates(call: Call) -> str:
 
 OPERATORS: dict[str, Operator] = {
     "Conv2D": _convolution, "Conv3D": _convolution, "DepthwiseConv2dNative": _depthwise,
-    "Conv2DBackpropInput": _transposed, "MaxPool": _max_pool, "MaxPool3D": _max_pool,
-    "AvgPool": _avg_pool, "AvgPool3D": _avg_pool, "BiasAdd": _bias,
+    "Conv2DBackpropInput": _transposed, "MaxPool": _pool("Max"), "MaxPool3D": _pool("Max"),
+    "AvgPool": _pool("Avg"), "AvgPool3D": _pool("Avg"), "BiasAdd": _bias,
     "FusedBatchNorm": _normalised, "FusedBatchNormV2": _normalised,
     "FusedBatchNormV3": _normalised, "ResizeNearestNeighbor": _enlarged("nearest"),
     "ResizeBilinear": _enlarged("linear"),

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.table import operator, pairs
+from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    Operator,
+    enter,
+    operator,
+    pairs,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,23 +28,18 @@ if TYPE_CHECKING:
 Sizes: TypeAlias = "int | Sequence[int]"
 
 
-def _spread(values: Sizes, axes: int) -> Any:
-    """As a block takes it: a number over one axis, else one for each."""
-    each = tuple(int(v) for v in pairs(values, axes))
-    return each[0] if axes == 1 else each
-
-
-def _batched(stage: Stage, x: Staged, axes: int) -> tuple[Staged, bool]:
-    """With an axis for the batch, and whether one was missing."""
-    return (stage.reshape(x, (1, *x.shape)), True) if x.ndim == axes + 1 else (x, False)
-
-
-def _unbatched(stage: Stage, y: Staged, was_single: bool) -> Staged:
-    return stage.reshape(y, y.shape[1:]) if was_single else y
+def _batched(
+    x: Staged, rank: int, meaning: Callable[..., Staged], *args: Any, **more: Any
+) -> Staged:
+    """A meaning of what may lack the axis of the batch, which its result lacks then too."""
+    if x.ndim != rank + 1:
+        return meaning(x, *args, **more)
+    y = meaning(x.stage.reshape(x, (1, *x.shape)), *args, **more)
+    return y.stage.reshape(y, y.shape[1:])
 
 
 def _convolution(
-    stage: Stage,
+    _: Stage,
     x: Staged,
     weight: Staged,
     bias: Staged | None = None,
@@ -46,24 +48,12 @@ def _convolution(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Staged:
-    axes = weight.ndim - 2
-    x, single = _batched(stage, x, axes)
-    y = stage.block(
-        f"Conv{axes}D",
-        x,
-        weight,
-        bias,
-        kernel=_spread(weight.shape[2:], axes),
-        stride=_spread(stride, axes),
-        padding=padding if isinstance(padding, str) else _spread(padding, axes),
-        dilation=_spread(dilation, axes),
-        groups=int(groups),
-    )
-    return _unbatched(stage, y, single)
+    more = (weight, bias, stride, padding, dilation, groups)
+    return _batched(x, weight.ndim - 2, windows.conv, *more)
 
 
 def _transposed(
-    stage: Stage,
+    _: Stage,
     x: Staged,
     weight: Staged,
     bias: Staged | None = None,
@@ -73,27 +63,8 @@ def _transposed(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Staged:
-    axes = weight.ndim - 2
-    x, single = _batched(stage, x, axes)
-    y = stage.block(
-        f"ConvTranspose{axes}D",
-        x,
-        weight,
-        bias,
-        kernel=_spread(weight.shape[2:], axes),
-        stride=_spread(stride, axes),
-        padding=_spread(padding, axes),
-        output_padding=_spread(output_padding, axes),
-        dilation=_spread(dilation, axes),
-        groups=int(groups),
-    )
-    return _unbatched(stage, y, single)
-
-
-for _axes in (1, 2, 3):
-    operator(f"conv{_axes}d")(_convolution)
-for _name in ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"):
-    operator(_name, f"{_name}.input")(_transposed)
+    more = (weight, bias, stride, padding, output_padding, dilation, groups)
+    return _batched(x, weight.ndim - 2, windows.conv_transpose, *more)
 
 
 @operator("convolution", "_convolution")
@@ -118,103 +89,60 @@ def convolution(
     return _convolution(stage, x, weight, bias, stride, padding, dilation, groups)
 
 
-def _pooled(
-    stage: Stage,
-    kind: str,
-    axes: int,
+def _max_pool(
+    rank: int,
+    _: Stage,
     x: Staged,
-    window: Sizes,
-    stride: Sizes | None,
-    padding: Sizes,
-    **more: Any,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
 ) -> Staged:
-    x, single = _batched(stage, x, axes)
-    stride = window if stride is None or (not isinstance(stride, int) and not stride) else stride
-    y = stage.block(
-        f"{kind}Pool{axes}D",
-        x,
-        window=_spread(window, axes),
-        stride=_spread(stride, axes),
-        padding=_spread(padding, axes),
-        **more,
-    )
-    return _unbatched(stage, y, single)
+    pool = partial(windows.pool, "Max")
+    return _batched(x, rank, pool, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _enter_pools(axes: int) -> None:
-    @operator(f"max_pool{axes}d")
-    def _max(
-        stage: Stage,
-        x: Staged,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        ceil_mode: bool = False,
-    ) -> Staged:
-        more: dict[str, Any] = {"ceil": True} if ceil_mode else {}
-        if any(n != 1 for n in pairs(dilation, axes)):
-            more["dilation"] = _spread(dilation, axes)
-        return _pooled(stage, "Max", axes, x, kernel_size, stride, padding, **more)
-
-    @operator(f"avg_pool{axes}d")
-    def _mean(
-        stage: Stage,
-        x: Staged,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Staged:
-        more: dict[str, Any] = {"ceil": True} if ceil_mode else {}
-        if divisor_override:
-            raise UnsupportedError("avg_pool", "with a divisor of its own")
-        if not count_include_pad and any(pairs(padding, axes)):
-            more["count_padding"] = False
-        return _pooled(stage, "Avg", axes, x, kernel_size, stride, padding, **more)
-
-    @operator(f"max_pool{axes}d_with_indices")
-    def _max_with_indices(stage: Stage, x: Staged, *args: Any, **more: Any) -> list[Staged | None]:
-        return [_max(stage, x, *args, **more), None]
-
-    @operator(f"adaptive_avg_pool{axes}d")
-    def _adaptive_mean(stage: Stage, x: Staged, output_size: Sizes) -> Staged:
-        return _adaptive(stage, "Mean", axes, x, output_size)
-
-    @operator(f"adaptive_max_pool{axes}d")
-    def _adaptive_max(stage: Stage, x: Staged, output_size: Sizes) -> list[Staged | None]:
-        return [_adaptive(stage, "Max", axes, x, output_size), None]
+def _avg_pool(
+    rank: int,
+    _: Stage,
+    x: Staged,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Staged:
+    if divisor_override:
+        raise UnsupportedError("avg_pool", "with a divisor of its own")
+    pool = partial(windows.pool, "Avg")
+    return _batched(x, rank, pool, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
 
 
-for _axes in (1, 2, 3):
-    _enter_pools(_axes)
+def _adaptive(kind: str, rank: int, _: Stage, x: Staged, output_size: Sizes) -> Staged:
+    """None for a size keeps the length."""
+    sizes = zip(pairs(output_size, rank), x.shape[-rank:], strict=True)
+    given = [length if size is None else int(size) for size, length in sizes]
+    return _batched(x, rank, partial(windows.adaptive_pool, kind), given)
 
 
-def _adaptive(stage: Stage, kind: str, axes: int, x: Staged, output_size: Sizes) -> Staged:
-    """Windows that cover an axis evenly, whatever its length."""
-    sizes = [
-        length if size is None else int(size)
-        for size, length in zip(pairs(output_size, axes), x.shape[-axes:], strict=True)
-    ]
-    if all(size == 1 for size in sizes):
-        return stage.block(kind, x, axis=tuple(range(x.ndim - axes, x.ndim)), keepdims=True)
-    lengths = x.shape[-axes:]
-    if all(length % size == 0 for size, length in zip(sizes, lengths, strict=True)):
-        window = [length // size for size, length in zip(sizes, lengths, strict=True)]
-        return _pooled(stage, "Avg" if kind == "Mean" else kind, axes, x, window, None, 0)
-    for i, size in enumerate(sizes):
-        axis = x.ndim - axes + i
-        ends = [
-            (j * x.shape[axis] // size, -(-(j + 1) * x.shape[axis] // size)) for j in range(size)
-        ]
-        parts = [
-            stage.block(kind, stage.cut(x, axis, a, b), axis=(axis,), keepdims=True)
-            for a, b in ends
-        ]
-        x = parts[0] if size == 1 else stage.block("Concat", *parts, axis=axis)
-    return x
+def _without_places(pool: Callable[..., Staged]) -> Operator:
+    """With the places of the largest as a second result, which no block can express."""
+    return lambda *args, **more: [pool(*args, **more), None]
+
+
+for _rank in (1, 2, 3):
+    enter({
+        f"conv{_rank}d": _convolution,
+        f"conv_transpose{_rank}d": _transposed,
+        f"conv_transpose{_rank}d.input": _transposed,
+        f"max_pool{_rank}d": partial(_max_pool, _rank),
+        f"max_pool{_rank}d_with_indices": _without_places(partial(_max_pool, _rank)),
+        f"avg_pool{_rank}d": partial(_avg_pool, _rank),
+        f"adaptive_avg_pool{_rank}d": partial(_adaptive, "Mean", _rank),
+        f"adaptive_max_pool{_rank}d": _without_places(partial(_adaptive, "Max", _rank)),
+    })  # fmt: skip
 
 
 def _new_sizes(x: Staged, size: Sequence[int] | None, factors: Sequence[float] | None) -> list[int]:
@@ -328,14 +256,17 @@ def im2col(
     stage: Stage, x: Staged, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> Staged:
     """The windows of an image as columns: (n, c, …, …) gives (n, c * kernel, windows)."""
-    x, single = _batched(stage, x, 2)
+    places, lengths = _windows(x.shape[-2:], kernel_size, dilation, padding, stride)
     down, across = pairs(padding, 2)
-    places, lengths = _windows(x.shape[2:], kernel_size, dilation, padding, stride)
-    padded = pad(stage, x, (across, across, down, down))
-    flat = stage.reshape(padded, (*x.shape[:2], math.prod(lengths)))
     height, width, rows, columns = places.shape
-    shape = (x.shape[0], x.shape[1] * height * width, rows * columns)
-    return _unbatched(stage, stage.reshape(stage.take(flat, places.ravel(), 2), shape), single)
+
+    def columns_of(x: Staged) -> Staged:
+        padded = pad(stage, x, (across, across, down, down))
+        flat = stage.reshape(padded, (*x.shape[:2], math.prod(lengths)))
+        shape = (x.shape[0], x.shape[1] * height * width, rows * columns)
+        return stage.reshape(stage.take(flat, places.ravel(), 2), shape)
+
+    return _batched(x, 2, columns_of)
 
 
 @operator("col2im")
@@ -349,18 +280,20 @@ def col2im(
     stride: Sizes,
 ) -> Staged:
     """The image of which these are the windows as columns; where they overlap, their sum."""
-    single = x.ndim == 2
-    x = stage.reshape(x, (1, *x.shape)) if single else x
     places, lengths = _windows(output_size, kernel_size, dilation, padding, stride)
-    channels = x.shape[1] // (places.shape[0] * places.shape[1])
-    flat = stage.reshape(x, (x.shape[0], channels, places.size))
-    empty = stage.constant(np.zeros((*flat.shape[:2], math.prod(lengths)), x.dtype))
-    where = stage.constant(places.ravel())
-    image = stage.block("ScatterRows", empty, where, flat, mode="add", axis=2)
-    image = stage.reshape(image, (*flat.shape[:2], *lengths))
-    for axis, (before, length) in enumerate(zip(pairs(padding, 2), output_size, strict=True)):
-        image = stage.cut(image, 2 + axis, before, before + length)
-    return _unbatched(stage, image, single)
+
+    def image_of(x: Staged) -> Staged:
+        channels = x.shape[1] // (places.shape[0] * places.shape[1])
+        flat = stage.reshape(x, (x.shape[0], channels, places.size))
+        empty = stage.constant(np.zeros((*flat.shape[:2], math.prod(lengths)), x.dtype))
+        where = stage.constant(places.ravel())
+        image = stage.block("ScatterRows", empty, where, flat, mode="add", axis=2)
+        image = stage.reshape(image, (*flat.shape[:2], *lengths))
+        for axis, (before, length) in enumerate(zip(pairs(padding, 2), output_size, strict=True)):
+            image = stage.cut(image, 2 + axis, before, before + length)
+        return image
+
+    return _batched(x, 1, image_of)
 
 
 @operator("affine_grid_generator")

@@ -1,0 +1,163 @@
+"""Convolution and pooling over one to three axes, channels first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradwire.runtime.interchange.importing.staged import put
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
+
+Numbers: TypeAlias = "int | Sequence[int]"
+Padding: TypeAlias = "str | int | Sequence[int] | Sequence[tuple[int, int]]"
+"""Zeros at both ends of each axis: "valid", "same", one number, one for each axis, or pairs."""
+
+
+def each(numbers: Numbers, rank: int) -> tuple[int, ...]:
+    """One number for each axis."""
+    given = (numbers,) if isinstance(numbers, int) else tuple(int(n) for n in numbers)
+    return given * rank if len(given) == 1 else given
+
+
+def bare(numbers: Numbers, rank: int) -> Any:
+    """As a block takes it: a number over one axis, else one for each."""
+    return each(numbers, rank)[0] if rank == 1 else each(numbers, rank)
+
+
+def pairs(padding: Padding, rank: int) -> list[tuple[int, int]]:
+    """Padding that is no name, before and after each axis."""
+    assert not isinstance(padding, str)
+    given = [padding] if isinstance(padding, int) else padding
+    found = [(ends[0], ends[1]) if isinstance(ends, tuple) else (ends, ends) for ends in given]
+    return found * rank if len(found) == 1 else found
+
+
+def shared(total: Sequence[int], lower: bool = False) -> list[tuple[int, int]]:
+    """Padding before and after; an odd element of it goes after, or before."""
+    halves = [(n // 2, n - n // 2) for n in total]
+    return [ends[::-1] for ends in halves] if lower else halves
+
+
+def _padding(padding: Padding, rank: int) -> Any:
+    """As blocks take it."""
+    if isinstance(padding, str):
+        return padding
+    found = pairs(padding, rank)
+    if all(before == after for before, after in found):
+        return bare([before for before, _ in found], rank)
+    return found[0] if rank == 1 else tuple(found)
+
+
+def conv(
+    x: Staged,
+    weight: Staged,
+    bias: Staged | None = None,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+) -> Staged:
+    """Cross-correlation with a weight (out, in / groups, ...); negative padding cuts off."""
+    rank = weight.ndim - 2
+    if not isinstance(padding, str):
+        ends = pairs(padding, rank)
+        for axis, (before, after) in enumerate(ends, 2):
+            if before < 0 or after < 0:
+                x = x.stage.cut(x, axis, max(-before, 0), x.shape[axis] - max(-after, 0))
+        padding = [(max(before, 0), max(after, 0)) for before, after in ends]
+    return put(
+        f"Conv{rank}D", x, weight, bias, kernel=bare(weight.shape[2:], rank),
+        stride=bare(stride, rank), padding=_padding(padding, rank),
+        dilation=bare(dilation, rank), groups=int(groups),
+    )  # fmt: skip
+
+
+def conv_transpose(
+    x: Staged,
+    weight: Staged,
+    bias: Staged | None = None,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    more: Numbers = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    lengths: Sequence[int] | None = None,
+    lower: bool = False,
+) -> Staged:
+    """The transpose of a convolution, with a weight (in, out / groups, ...), ``more`` at the end.
+
+    ``lengths`` are those of the result, from which padding and ``more`` follow, see ``shared``.
+    """
+    rank = weight.ndim - 2
+    if lengths is not None:
+        size, steps, apart = weight.shape[2:], each(stride, rank), each(dilation, rank)
+        given = zip(x.shape[2:], steps, size, apart, each(more, rank), lengths, strict=True)
+        over = [s * (n - 1) + e + (k - 1) * d + 1 - out for n, s, k, d, e, out in given]
+        more = [e + max(-n, 0) for e, n in zip(each(more, rank), over, strict=True)]
+        padding = shared([max(n, 0) for n in over], lower)
+    return put(
+        f"ConvTranspose{rank}D", x, weight, bias, kernel=bare(weight.shape[2:], rank),
+        stride=bare(stride, rank), padding=_padding(padding, rank),
+        output_padding=bare(more, rank), dilation=bare(dilation, rank), groups=int(groups),
+    )  # fmt: skip
+
+
+def depthwise(weight: Staged) -> Staged:
+    """A kernel (..., channels, times) as the weight of as many groups as there are channels."""
+    rank = weight.ndim - 2
+    turned = weight.stage.transpose(weight, (rank, rank + 1, *range(rank)))
+    return turned.stage.reshape(turned, (turned.shape[0] * turned.shape[1], 1, *turned.shape[2:]))
+
+
+def pool(
+    kind: str,
+    x: Staged,
+    window: Numbers,
+    stride: Numbers | None = None,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    ceil: bool = False,
+    counted: bool = True,
+) -> Staged:
+    """The "Max" or "Avg" of windows, or their "Sum"; whether zeros around x are ``counted``."""
+    rank = x.ndim - 2
+    more: dict[str, Any] = {"ceil": True} if ceil else {}
+    if any(n != 1 for n in each(dilation, rank)):
+        more["dilation"] = bare(dilation, rank)
+    if kind != "Max" and not counted and padding != "valid":
+        if isinstance(padding, str) or any(map(any, pairs(padding, rank))):
+            more["count_padding"] = False
+    y = put(
+        f"{'Avg' if kind == 'Sum' else kind}Pool{rank}D", x, window=bare(window, rank),
+        stride=bare(stride or window, rank), padding=_padding(padding, rank), **more,
+    )  # fmt: skip
+    return y * float(math.prod(each(window, rank))) if kind == "Sum" else y
+
+
+def norm_pool(order: float, x: Staged, window: Numbers, *more: Any, **named: Any) -> Staged:
+    """The p-norm of each window; see ``pool``."""
+    return pool("Sum", put("Abs", x) ** order, window, *more, **named) ** (1 / order)
+
+
+def pool_everywhere(kind: str, x: Staged, keepdims: bool = True) -> Staged:
+    """The "Max", "Mean" or "Sum" over all places."""
+    return put(kind, x, axis=tuple(range(2, x.ndim)), keepdims=keepdims)
+
+
+def adaptive_pool(kind: str, x: Staged, sizes: Sequence[int]) -> Staged:
+    """The "Max" or "Mean" of windows that cover an axis evenly, whatever its length."""
+    lengths = x.shape[2:]
+    if all(size == 1 for size in sizes):
+        return pool_everywhere(kind, x)
+    if all(n % size == 0 for n, size in zip(lengths, sizes, strict=True)):
+        window = [n // size for n, size in zip(lengths, sizes, strict=True)]
+        return pool("Avg" if kind == "Mean" else kind, x, window)
+    for axis, (n, size) in enumerate(zip(lengths, sizes, strict=True), 2):
+        ends = [(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
+        cuts = [x.stage.cut(x, axis, start, stop) for start, stop in ends]
+        parts = [put(kind, part, axis=(axis,), keepdims=True) for part in cuts]
+        x = parts[0] if size == 1 else put("Concat", *parts, axis=axis)
+    return x

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.compiler.emit import text_of
-from gradwire.runtime.engine.compiler.front import FOLDS, copy_of, store_of, windows_of
+from gradwire.runtime.engine.compiler.emit import Emitter
+from gradwire.runtime.engine.compiler.front import (
+    FOLDS,
+    Ending,
+    copy_of,
+    product_of,
+    store_of,
+    windows_of,
+)
+from gradwire.runtime.engine.compiler.products import tiled
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
-from gradwire.runtime.engine.plan.jobs import Job, divided
+from gradwire.runtime.engine.compiler.tiles import Tiles
+from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
 if TYPE_CHECKING:
@@ -30,9 +42,14 @@ EACH = 2
 """What ``jobs`` counts as the work on an element that is read and written."""
 
 
+PLAIN = Ending()
+"""Nothing is done to products."""
+
+
 @lru_cache(maxsize=256)
 def _compiled(nest: Nest) -> Kernel:
-    return Kernel(*machine.function(text_of(nest), "nest", is_vector=True))
+    emitter = Emitter if nest.tile is None else Tiles
+    return Kernel(*machine.function(emitter(nest).text(), "nest", is_vector=True))
 
 
 def compiles(value: Value) -> bool:
@@ -73,19 +90,45 @@ def pooling(how: str, geometry: Geometry, images: Array, places: Array) -> Job:
     return Computation(found, images, images.size).into(places)
 
 
-class Computation:
-    """Computes the same of an array in any other."""
+def contiguous(shape: Sequence[int], size: int) -> list[int]:
+    """The strides of an array of this shape, with elements of so many bytes."""
+    return [*itertools.accumulate(shape[:0:-1], mul, initial=size)][::-1]
 
-    def __init__(self, schedule: Schedule, source: Array, work: int) -> None:
-        nest, self._kept = schedule.nest, [source]
-        self._frame = machine.frame(nest.frame, array0=source, array1=0, **schedule.numbers)
+
+def product(
+    left: Array, right: Array, out: Sequence[int], strides: Sequence[int], ending: Ending = PLAIN
+) -> Computation | None:
+    """What computes products of matrices in arrays of this shape with these strides; None if none
+    lies as vectors do.
+    """
+    found = tiled(product_of(left, right, out, strides, ending), machine.lanes())
+    if found is None:
+        return None
+    others = [right] if ending.bias is None else [right, ending.bias]
+    return Computation(found, left, prod(out) * left.shape[-1] // MULTIPLICATIONS, others)
+
+
+class Computation:
+    """Computes the same of arrays in any other."""
+
+    def __init__(
+        self, schedule: Schedule, source: Array, work: int, others: Sequence[Array] = ()
+    ) -> None:
+        nest, self._kept = schedule.nest, [source, *others]
+        arrays = {f"array{i}": x for i, x in enumerate(others, start=2)}
+        self._frame = machine.frame(
+            nest.frame, array0=source, array1=0, **arrays, **schedule.numbers
+        )
         self._target = nest.frame.index("array1")
-        self._job = divided(_compiled(nest), self._frame, schedule.turns, work, self._kept)
+        self._job = divided(
+            _compiled(nest), self._frame, schedule.turns, work, self._kept, schedule.room
+        )
+        self._kept.append(source)
 
     def into(self, out: Array) -> Job:
         """The job that computes it in this array, until another is given."""
         self._frame[self._target] = machine.address(out)
-        self._kept[1:] = [out]
+        self._kept[-1] = out
         return self._job
 
     def __call__(self, out: Array) -> None:

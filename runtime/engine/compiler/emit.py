@@ -17,14 +17,9 @@ Place: TypeAlias = "dict[int, str]"
 """Of each array, the address of an element."""
 
 
-def text_of(nest: Nest) -> str:
-    """A module with the function ``nest``: ``(frame, scratch, start, stop)`` computes the turns of
-    the outermost loop from start to stop.
-    """
-    return _Emitter(nest).text()
+class Emitter:
+    """The loops of a nest."""
 
-
-class _Emitter:
     def __init__(self, nest: Nest) -> None:
         self.nest = nest
         self.w = Assembly("nest", nest.store.dtype, nest.lanes, nest.frame)
@@ -33,6 +28,9 @@ class _Emitter:
         self._loops = 0
 
     def text(self) -> str:
+        """A module with the function ``nest``: ``(frame, scratch, start, stop)`` computes the turns
+        of the outermost loop from start to stop.
+        """
         self._outer(0, {0: "%array0", 1: "%array1"})
         return self.w.text()
 

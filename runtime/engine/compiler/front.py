@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 Array = NDArray[Any]
+
+
+@by_identity
+class Ending(NamedTuple):
+    """What is done to the elements of products before they are written: a row is added to each row
+    of them, and what is less than 0 is 0.
+    """
+
+    bias: Array | None = None
+    has_relu: bool = False
+
 
 FOLDS = {"sum": "sum", "max": "max", "min": "min", "cumulative_sum": RUNNING}
 """What primitives fold."""
@@ -51,6 +63,25 @@ def windows_of(how: str, geometry: Geometry, images: Array, places: Array) -> St
     folded = tuple(axis for axis in window if axis.extent > 1)
     fold = Fold(how if folded else COPY, Read(0, steps, images.dtype.name), folded, True)
     return Store(1, _steps([n, c, y, x], places.strides), places.dtype.name, fold)
+
+
+def product_of(
+    left: Array, right: Array, shape: Sequence[int], strides: Sequence[int], ending: Ending
+) -> Store:
+    """Products of matrices: arrays 0 and 2 are read, and 3 if there is a bias."""
+    *batch, r, v = (Axis(f"d{i}", n) for i, n in enumerate(shape))
+    k = Axis("k", left.shape[-1])
+
+    def read(array: int, x: Array, *axes: Axis) -> Read:
+        all_ = [*batch[len(batch) + 2 - x.ndim :], *axes]
+        steps = [step if n > 1 else 0 for n, step in zip(x.shape, x.strides, strict=True)]
+        return Read(array, _steps(all_, steps), x.dtype.name)
+
+    folded = (k,) if k.extent > 1 else ()
+    fold = Fold("sum", read(0, left, r, k), folded, by=read(2, right, k, v))
+    bias = None if ending.bias is None else Read(3, _steps([v], ending.bias.strides), fold.of.dtype)
+    written = _steps([*batch, r, v], strides)
+    return Store(1, written, left.dtype.name, fold, bias, ending.has_relu)
 
 
 def _axes(source: Array) -> list[Axis]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import log2, prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -76,6 +76,27 @@ SHARED = 1 << 14
 """and there are so many elements."""
 
 
+Order: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Loops from outside in: what each does, and the axis."""
+
+
+class Tile(NamedTuple):
+    """How sums of products are computed: ``rows`` at once, of the axis ``r``; of vectors, which lie
+    along ``v`` or else the fold's ``k``, so do the places of ``v``.
+
+    The ``order`` is of loops over a "group" or "block" of the tiles of an axis, over "each" one, or
+    over a "part" of the fold; to "lay" an axis is to copy the operand that lies along it so that
+    all of a tile is side by side. Threads share the tiles of the ``cut`` axis. ``wide`` is the
+    operand that lies along ``v``. Where a tile is all of that axis, its vectors may ``overlap``.
+    """
+
+    rows: int
+    order: Order
+    cut: str
+    wide: int
+    overlap: bool
+
+
 class Nest(NamedTuple):
     """The loops for a store, for arrays of any lengths.
 
@@ -97,6 +118,7 @@ class Nest(NamedTuple):
     joined: bool
     frame: tuple[str, ...]
     """The int64 numbers that the code reads: ``array0``, ``extent_o0``, ``step0_o0``, …"""
+    tile: Tile | None = None
 
     @property
     def is_along(self) -> bool:
@@ -113,6 +135,8 @@ class Schedule(NamedTuple):
     numbers: dict[str, int]
     turns: int
     cost: float
+    room: int = 0
+    """Bytes that each thread has for itself."""
 
     @property
     def is_fast(self) -> bool:

@@ -41,6 +41,8 @@ class Fold(NamedTuple):
     axes: tuple[Axis, ...]
     is_window: bool = False
     """Whether the axes are those of a window, which is short."""
+    by: Read | None = None
+    """What each element is multiplied by before it is added: a sum of products."""
 
     @property
     def runs(self) -> bool:
@@ -57,6 +59,15 @@ class Store(NamedTuple):
     steps: Steps
     dtype: str
     term: Fold
+    bias: Read | None = None
+    """What is added to each,"""
+    has_relu: bool = False
+    """and whether what is less than 0 is 0 then: of sums of products."""
+
+    @property
+    def reads(self) -> list[Read]:
+        """All that is read."""
+        return [x for x in (self.term.of, self.term.by, self.bias) if x is not None]
 
 
 def merged(store: Store) -> Store:
@@ -70,7 +81,7 @@ def merged(store: Store) -> Store:
 
 def _stretch(store: Store) -> tuple[Axis, Axis] | None:
     """Two axes of which a step of one is all of the other."""
-    steps = [dict(store.steps), dict(store.term.of.steps)]
+    steps = [dict(store.steps), *(dict(x.steps) for x in store.reads)]
     fixed = set(store.term.axes) if store.term.runs else set()
     for outer, inner in permutations(dict.fromkeys(a for some in steps for a in some), 2):
         is_one = all(s.get(outer, 0) == inner.extent * s.get(inner, 0) for s in steps)
@@ -86,7 +97,11 @@ def _renamed(store: Store, names: dict[Axis, Axis | None]) -> Store:
         found = [(names.get(axis, axis), step) for axis, step in some]
         return tuple((axis, step) for axis, step in found if axis is not None)
 
-    of = store.term.of._replace(steps=steps(store.term.of.steps))
-    axes = [names.get(axis, axis) for axis in store.term.axes]
+    def read(x: Read | None) -> Read | None:
+        return None if x is None else x._replace(steps=steps(x.steps))
+
+    term, axes = store.term, [names.get(axis, axis) for axis in store.term.axes]
     folded = tuple(axis for axis in axes if axis is not None)
-    return store._replace(steps=steps(store.steps), term=store.term._replace(of=of, axes=folded))
+    of = term.of._replace(steps=steps(term.of.steps))
+    term = term._replace(of=of, axes=folded, by=read(term.by))
+    return store._replace(steps=steps(store.steps), term=term, bias=read(store.bias))

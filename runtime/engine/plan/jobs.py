@@ -48,6 +48,9 @@ OPERATIONS = 8
 EACH = 4
 """Parts for each thread, where cutting costs nothing: who is late leaves more to the others."""
 
+FEW = 2
+"""The same, where each part begins with what all of them need."""
+
 
 class Call(NamedTuple):
     """One call ``kernel(frame, argument, start, stop)``; ``frame`` is an address."""
@@ -209,12 +212,20 @@ def cuts(length: int, work: int, each: int = EACH) -> list[tuple[int, int]]:
 
 
 def divided(
-    kernel: Kernel, numbers: NDArray[np.int64], length: int, work: int, kept: object = None
+    kernel: Kernel,
+    numbers: NDArray[np.int64],
+    length: int,
+    work: int,
+    kept: object = None,
+    room: int = 0,
 ) -> Job:
-    """A job that calls a kernel with this frame from 0 to a length."""
-    place = address(numbers)
-    parts = [[Call(kernel.call, place, 0, *cut)] for cut in cuts(length, work)]
-    return Job(parts, work, kept=(numbers, kept))
+    """A job that calls a kernel with this frame from 0 to a length; where each thread needs room,
+    in few parts.
+    """
+    place, argument = address(numbers), ROOM if room else 0
+    ranges = cuts(length, work, FEW) if room else cuts(length, work)
+    parts = [[Call(kernel.call, place, argument, *cut)] for cut in ranges]
+    return Job(parts, work, room, (numbers, kept))
 
 
 def _place(kernel: Any) -> int:

@@ -62,11 +62,6 @@ class Assembly:
         """An int64 that is held in a register, and not computed anew wherever it is used."""
         return self.put(f'call i64 asm "", "=r,0"(i64 {number})')
 
-    def choose_number(self, condition: str, a: str, b: str) -> str:
-        """``a`` if an int64 is not 0, else ``b``."""
-        is_so = self.put(f"icmp ne i64 {condition}, 0")
-        return self.put(f"select i1 {is_so}, i64 {a}, i64 {b}")
-
     def entry(self, address: str, index: str | int) -> str:
         """The int64 of this index in the table at an address."""
         place = self._at(address, self.multiply(str(index), 8))
@@ -96,6 +91,20 @@ class Assembly:
         """Copy one element from an address to another."""
         self.store_element(self.load_element(source), target)
 
+    def copy_row(self, source: str, target: str, length: int) -> None:
+        """Copy elements that lie side by side, by whole vectors."""
+        done, some = 0, self.lanes
+        while done < length:
+            while some > length - done:
+                some //= 2
+            places = (self._at(x, done * self.bytes) for x in (source, target))
+            kind = f"<{some} x {self.element}>, ptr"
+            found = self.put(f"load {kind} {next(places)}, align {self.bytes}")
+            self._lines.append(
+                f"store <{some} x {self.element}> {found}, ptr {next(places)}, align {self.bytes}"
+            )
+            done += some
+
     def store_element(self, element: str, address: str, kind: str | None = None) -> None:
         """Write one element, or a number of another LLVM type ``kind``."""
         self._lines.append(f"store {kind or self.element} {element}, ptr {self._at(address)}")
@@ -118,6 +127,10 @@ class Assembly:
             chosen = [i + apart if i < apart else i for i in range(self.lanes)]
             vector = fold(vector, self._shuffled(vector, vector, chosen))
             apart //= 2
+        return self.first(vector)
+
+    def first(self, vector: str) -> str:
+        """The first element of a vector."""
         return self.put(f"extractelement {self.vector} {vector}, i64 0")
 
     def everywhere(self, kind: str, number: str) -> str:

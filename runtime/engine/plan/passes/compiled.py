@@ -9,15 +9,18 @@ sums of some hundred.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection
-from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.compiler.computing import LARGE, compiles, computation
+from gradwire.runtime.engine.compiler.computing import (
+    LARGE,
+    compiles,
+    computation,
+    contiguous,
+)
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -58,6 +61,6 @@ class CompiledTask(PlainTask):
 
     def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
         """What computes the value in new memory."""
-        source, lengths = arrays[self.inputs[0]], self.value.shape[:0:-1]
-        strides = [*itertools.accumulate(lengths, mul, initial=source.itemsize)][::-1]
+        source = arrays[self.inputs[0]]
+        strides = contiguous(self.value.shape, source.itemsize)
         return computation(self.value, source, strides) or super().filling(arrays)

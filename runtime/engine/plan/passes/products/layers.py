@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import RESHAPE
+from gradwire.runtime.engine.compiler.computing import Computation, contiguous, product
+from gradwire.runtime.engine.compiler.front import Ending
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
-from gradwire.runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
-from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask, goes_by_tiles
+from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask
 from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, FreshTask, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -152,8 +153,9 @@ class LayerTask(Task):
         out = arrays[self.value]
         if any(np.may_share_memory(out, arrays[x]) for x in self.inputs):
             return self._apart(arrays, out)
-        found = self._multiplication(arrays)
-        return self._apart(arrays, out) if found is None else [found.into(self._matrix(out))]
+        matrix = self._matrix(out)
+        found = self._multiplication(arrays, matrix.strides)
+        return self._apart(arrays, out) if found is None else [found.into(matrix)]
 
     def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
         """A task that fills this memory, if the value is given."""
@@ -161,10 +163,11 @@ class LayerTask(Task):
 
     def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
         """What computes the value in new memory."""
-        found = self._multiplication(arrays)
+        shape, dtype = self._product.value.shape, NUMPY[self.value.dtype]
+        found = self._multiplication(arrays, contiguous(shape, np.dtype(dtype).itemsize))
         if found is not None:
             return lambda out: found(self._matrix(out))
-        own = allocate(self.value, self.value.shape, NUMPY[self.value.dtype])
+        own = allocate(self.value, self.value.shape, dtype)
         steps = self._apart(arrays, own)
 
         def fill(out: Array) -> None:
@@ -177,15 +180,13 @@ class LayerTask(Task):
     def _matrix(self, x: Array) -> Array:
         return x.reshape(self._product.value.shape)
 
-    def _multiplication(self, arrays: Arrays) -> Multiplication | None:
+    def _multiplication(self, arrays: Arrays, strides: Sequence[int]) -> Computation | None:
         left, right, *others = (arrays[x] for x in self.inputs)
-        if not goes_by_tiles(left, right):
-            return None
         bias = others[0].reshape(-1) if others else None
         if bias is not None and bias.size > 1 and bias.strides[0] != bias.itemsize:
             return None
         ending = Ending(bias, self._chain.has_relu)
-        return Multiplication(left, right, self._product.value.shape, ending)
+        return product(left, right, self._product.value.shape, strides, ending)
 
     def _apart(self, arrays: Arrays, out: Array) -> list[Step]:
         """The product is computed where the result is, and then ended there."""

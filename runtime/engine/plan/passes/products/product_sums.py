@@ -25,7 +25,11 @@ from gradwire.runtime.engine.plan.copies.small import small_copy
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view
-from gradwire.runtime.engine.plan.passes.products.native_products import may_be_faster, multiplying
+from gradwire.runtime.engine.plan.passes.products.native_products import (
+    is_large,
+    is_supported,
+    multiplying,
+)
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -95,7 +99,8 @@ class ProductSumTask(Task):
         self._stacks: tuple[Array, Array] | None = None
         rows, columns = links[-1].shape
         terms = sum(right.shape[0] for _, right in self._factors)
-        self.divides_products = may_be_faster(links[-1].dtype, rows, terms, columns)
+        is_native = is_large(rows * terms * columns) and is_supported(links[-1].dtype)
+        self.divides_products = is_native
 
     @property
     def covers(self) -> Sequence[Value]:

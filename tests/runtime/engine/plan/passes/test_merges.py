@@ -26,7 +26,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products are machine code, on any processor."""
     pytest.importorskip("llvmlite")
     module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
-    for name in ("LARGE", "WIDE", "NARROW"):
+    for name in ("LARGE", "WIDE"):
         monkeypatch.setattr(module, name, 1)
 
 

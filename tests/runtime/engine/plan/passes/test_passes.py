@@ -47,7 +47,7 @@ CODE = (
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
-    "native_products": {"LARGE": 1, "WIDE": 1, "NARROW": 1, "MOST": 1},
+    "native_products": {"LARGE": 1, "WIDE": 1},
     "small_products": {"FEWEST": 1, "DIFFERENT": 100},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "softmaxes": {"LARGE": 1, "SHORTEST": 1, "BLOCK": 40},

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.products import form
-from gradwire.runtime.engine.plan.native.products.product import product
-
-TILING = importlib.import_module("gradwire.runtime.engine.plan.passes.products.multiplication")
+from tests.runtime.engine.compiler.products import in_small_parts
 
 
 @pytest.fixture(params=["short", "long"])
@@ -24,18 +20,7 @@ def vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def cut(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """Cuts products into chunks of at most so many terms, blocks of two tiles, and few panels."""
-
-    def cut_into(terms: int) -> None:
-        for name in ("SHORT", "LONG"):
-            rows = getattr(TILING, name).rows
-            packed = {"SHORT": rows, "LONG": 16}[name]
-            cutting = TILING.Cutting(rows, terms, 2 * packed * terms * 4)
-            monkeypatch.setattr(TILING, name, cutting)
-
-    product.cache_clear()
-    monkeypatch.setattr(form, "FEW_BESIDE", 2)
-    monkeypatch.setattr(form, "MANY_BESIDE", 3)
-    yield cut_into
-    product.cache_clear()
+def cut() -> Iterator[None]:
+    """Products are computed in parts of few terms, and blocks of few tiles."""
+    with in_small_parts():
+        yield

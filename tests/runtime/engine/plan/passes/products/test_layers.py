@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,12 @@ import pytest
 
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.compiler.computing import product
+from gradwire.runtime.engine.compiler.front import Ending
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.products.layers import LayerTask
-from gradwire.runtime.engine.plan.passes.products.multiplication import Ending, Multiplication
 from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.engine.plan.passes.products.test_native_products import TURNED, guarded
 
@@ -25,9 +25,9 @@ pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.night
 
 Array = np.ndarray[Any, Any]
-PRODUCTS, TILING, FUSED = (
+PRODUCTS, FUSED = (
     importlib.import_module(f"gradwire.runtime.engine.plan.passes.{name}")
-    for name in ("products.native_products", "products.multiplication", "elementwise.fused")
+    for name in ("products.native_products", "elementwise.fused")
 )
 APART = passes.fused, passes.native_products
 LAYERS = (*APART, passes.layers)
@@ -35,12 +35,10 @@ SIZES = [(16, 16, 32), (27, 41, 33), (40, 97, 64), (50, 30, 10), (131, 200, 45)]
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: Callable[[int], None]) -> None:
-    """Small matrices are cut into many chunks and blocks, on any processor."""
-    cut(40)
+def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: None) -> None:
+    """Small matrices are cut into many parts and blocks, on any processor."""
     for module, sizes in (
-        (PRODUCTS, {"LARGE": 1, "WIDE": 1, "NARROW": 1, "MOST": 1}),
-        (TILING, {"NARROW": 1}),
+        (PRODUCTS, {"LARGE": 1, "WIDE": 1}),
         (FUSED, {"LARGE": 64, "SHORTEST": 5}),
     ):
         for name, size in sizes.items():
@@ -177,14 +175,18 @@ def test_a_sum_of_two_products_is_left() -> None:
     dense.assert_same(dense.xp.relu(dense.product + other), layers=0)
 
 
-def test_few_rows_and_irregular_operands_are_ended_apart() -> None:
+def test_few_rows_and_irregular_operands_are_ended_in_registers() -> None:
     few = Dense((5, 300, 64))
     plan = few.assert_same(few.xp.relu(few.product + few.row), layers=1)
-    assert len(plan) == 2
+    assert is_code(plan)
     dense = Dense((40, 100, 64))
     odd = dense.xp.matmul(dense.operands[0][:, ::2], dense.operands[1][::2])
     plan = dense.assert_same(dense.xp.relu(odd + dense.row), layers=1)
-    assert len(plan) == 2
+    assert is_code(plan)
+
+
+def test_a_bias_whose_elements_lie_apart_is_added_apart() -> None:
+    dense = Dense((40, 100, 64))
     every_second = dense.leaf(128)[::2]
     assert len(dense.assert_same(dense.product + every_second, layers=1)) == 2
 
@@ -258,6 +260,8 @@ def test_nothing_beyond_a_bias_is_touched(turned: tuple[bool, bool], at_end: boo
             guarded(x.T, at_end).T if is_turned else guarded(x, at_end)
             for x, is_turned in zip(numbers, (*turned, False, False), strict=True)
         )
-        Multiplication(left, right, out.shape, Ending(bias, True))(out)
+        layer = product(left, right, out.shape, out.strides, Ending(bias, True))
+        assert layer is not None
+        layer(out)
         expected = np.maximum(numbers[0] @ numbers[1] + bias, 0)
         np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)

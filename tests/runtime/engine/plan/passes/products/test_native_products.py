@@ -15,14 +15,14 @@ import pytest
 
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.compiler.computing import product
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.products.few_rows import FewRows, FewTerms
-from gradwire.runtime.engine.plan.passes.products.multiplication import Multiplication
 from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask, multiplying
 from gradwire.runtime.engine.plan.plan import Plan
+from tests.runtime.engine.compiler.products import in_small_parts
 
 pytest.importorskip("llvmlite")
 
@@ -30,20 +30,15 @@ pytestmark = pytest.mark.night
 
 Array = np.ndarray[Any, Any]
 MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
-TILING = importlib.import_module("gradwire.runtime.engine.plan.passes.products.multiplication")
-FEW_ROWS = MODULE.FEW
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: Callable[[int], None]) -> None:
-    """Small matrices are cut into many chunks and blocks, on any processor."""
-    for name in ("LARGE", "WIDE", "NARROW", "MOST"):
+def eager(monkeypatch: pytest.MonkeyPatch, vectors: str, cut: None) -> None:
+    """Small matrices are cut into many parts and blocks, on any processor."""
+    for name in ("LARGE", "WIDE"):
         monkeypatch.setattr(MODULE, name, 1)
-    monkeypatch.setattr(MODULE, "FEW", (range(1, 16), range(1, 16)))
-    monkeypatch.setattr(TILING, "NARROW", 1)
-    cut(40)
 
 
 @pytest.fixture
@@ -99,7 +94,7 @@ def tasks(plan: Plan) -> set[type]:
 def is_code(plan: Plan) -> bool:
     """Whether the only step is machine code."""
     ((step, _),) = plan.parts
-    return isinstance(getattr(step, "func", step), Job | FewRows | FewTerms)
+    return isinstance(step, Job)
 
 
 TURNED = [(False, False), (False, True), (True, False), (True, True)]
@@ -122,13 +117,11 @@ def test_products_are_those_of_numpy(
     turned: tuple[bool, bool],
     packed: bool,
     dtype: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if packed:
-        monkeypatch.setattr(TILING, "PAGE", 1)
     rows, terms, columns = size
     product = Product((rows, terms), (terms, columns), dtype, turned)
-    plan = Plan([product.value], (passes.native_products,))
+    with in_small_parts(PAGE=1 if packed else 1 << 12):
+        plan = Plan([product.value], (passes.native_products,))
     assert is_code(plan)
     product.assert_right(plan, 1)
     product.assert_right(plan, 2)
@@ -151,43 +144,18 @@ def test_nothing_beyond_an_array_is_touched(
     monkeypatch.setattr(jobs, "PART", 1)
     monkeypatch.setattr(jobs, "PLAN", 0)
     limited(count)
-    if packed:
-        monkeypatch.setattr(TILING, "PAGE", 1)
     rng = np.random.default_rng(0)
-    for rows, terms, columns in SIZES:
+    for rows, terms, columns in [*SIZES, *FEW]:
         shapes = [(rows, terms), (terms, columns), (rows, columns)]
         numbers = [rng.standard_normal(s).astype(np.float32) for s in shapes]
         left, right, out = (
             guarded(x.T, at_end).T if is_turned else guarded(x, at_end)
             for x, is_turned in zip(numbers, (*turned, False), strict=True)
         )
-        Multiplication(left, right, out.shape)(out)
-        np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.sampled(one_in=7)
-@pytest.mark.parametrize("at_end", [False, True], ids=["start", "end"])
-@pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
-@pytest.mark.parametrize("count", [1, 3])
-def test_nothing_beyond_few_rows_is_touched(
-    count: int,
-    turned: tuple[bool, bool],
-    at_end: bool,
-    limited: Callable[[int], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jobs, "PART", 1)
-    monkeypatch.setattr(jobs, "PLAN", 0)
-    limited(count)
-    rng = np.random.default_rng(0)
-    for rows, terms, columns in FEW:
-        shapes = [(rows, terms), (terms, columns), (rows, columns)]
-        numbers = [rng.standard_normal(s).astype(np.float32) for s in shapes]
-        left, right, out = (
-            guarded(x.T, at_end).T if is_turned else guarded(x, at_end)
-            for x, is_turned in zip(numbers, (*turned, False), strict=True)
-        )
-        (FewRows if rows < 16 else FewTerms)(left, right)(out)
+        with in_small_parts(PAGE=1 if packed else 1 << 12):
+            found = product(left, right, out.shape, out.strides)
+        assert found is not None
+        found(out)
         np.testing.assert_allclose(out, numbers[0] @ numbers[1], rtol=1e-4, atol=1e-4)
 
 
@@ -219,14 +187,12 @@ def test_stacks_of_matrices_repeat_what_is_broadcast(b: tuple[int, ...]) -> None
 @pytest.mark.sampled(one_in=5)
 @pytest.mark.parametrize("turned", TURNED, ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("columns", [64, 40, 75], ids=["whole", "narrow", "cut"])
-def test_a_product_does_not_disturb_the_one_before(
-    columns: int, turned: tuple[bool, bool], cut: Callable[[int], None]
-) -> None:
-    """Operands of the next one are fetched while one is computed, in blocks and chunks or not."""
+def test_a_product_does_not_disturb_the_one_before(columns: int, turned: tuple[bool, bool]) -> None:
     product = Product((5, 45, 50), (5, 50, columns), turned=turned)
-    product.assert_right(Plan([product.value], (passes.native_products,)))
-    cut(20)
-    product.assert_right(Plan([product.value], (passes.native_products,)))
+    for part in (1 << 14, 1 << 10):
+        with in_small_parts(PART=part):
+            plan = Plan([product.value], (passes.native_products,))
+        product.assert_right(plan)
 
 
 @pytest.mark.sampled(one_in=3)
@@ -305,11 +271,8 @@ def test_a_result_that_overwrites_an_operand_is_left_to_numpy() -> None:
     np.testing.assert_allclose(target, data @ data, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("sizes", [(15, 64, 64), (64, 15, 64), (64, 64, 7)], ids=str)
-def test_narrow_products_are_left_to_numpy(
-    sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "MOST", 1 << 14)
+@pytest.mark.parametrize("sizes", [(1, 64, 64), (64, 64, 1)], ids=str)
+def test_a_matrix_by_a_vector_is_left_to_numpy(sizes: tuple[int, int, int]) -> None:
     rows, terms, columns = sizes
     product = Product((rows, terms), (terms, columns))
     plan = Plan([product.value], (passes.native_products,))
@@ -317,74 +280,35 @@ def test_narrow_products_are_left_to_numpy(
     product.assert_right(plan)
 
 
-@pytest.mark.parametrize(("rows", "turned", "by_code"),
-                         [(1, False, False), (1, True, False), (5, False, False), (5, True, False),
-                          (6, True, True), (15, False, False), (20, False, True)])  # fmt: skip
-@pytest.mark.parametrize("vectors", ["long"], indirect=True)
-def test_few_rows_by_a_small_matrix_are_left_to_numpy(
-    rows: int, turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "MOST", 64 * 64)
-    product = Product((rows, 64), (64, 64), turned=(False, turned))
+@pytest.mark.parametrize("terms", [63, 64])
+def test_small_products_are_left_to_numpy(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "LARGE", 64**3)
+    product = Product((64, terms), (terms, 64))
     plan = Plan([product.value], (passes.native_products,))
-    assert is_code(plan) == by_code
+    assert is_code(plan) == (terms == 64)
     product.assert_right(plan)
 
 
-@pytest.mark.sampled(one_in=3)
-@pytest.mark.parametrize("vectors", ["short"], indirect=True)
-@pytest.mark.parametrize(
-    ("size", "by_code"),
-    [
-        ((1, 64, 64), False),
-        ((2, 64, 63), False),
-        ((2, 64, 64), True),
-        ((8, 64, 64), True),
-        ((9, 64, 64), False),
-        ((64, 1, 64), True),
-        ((64, 8, 64), True),
-        ((64, 9, 64), False),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("turned", [False, True], ids=["there", "turned"])
-def test_few_rows_or_terms_are_fewer_by_short_vectors(
-    size: tuple[int, int, int], by_code: bool, turned: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "FEW", FEW_ROWS)
-    monkeypatch.setattr(MODULE, "MOST", 64 * 64)
-    rows, terms, columns = size
-    product = Product((rows, terms), (terms, columns), turned=(False, turned))
-    plan = Plan([product.value], (passes.native_products,))
-    assert is_code(plan) == by_code
-    product.assert_right(plan)
-
-
-@pytest.mark.parametrize("vectors", ["long"], indirect=True)
-@pytest.mark.parametrize(("rows", "turned"), [(1, False), (1, True), (20, False)])
-def test_a_huge_matrix_is_read_ahead(
-    rows: int, turned: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "HUGE", 64 * 64)
-    product = Product((rows, 64), (64, 64), turned=(False, turned))
-    plan = Plan([product.value], (passes.native_products,))
-    ((step, task),) = plan.parts
-    assert isinstance(task, ProductTask)
-    assert isinstance(getattr(step, "func", step), Job | FewRows)
+@pytest.mark.parametrize("rows", [2, 5, 20])
+def test_a_large_matrix_is_read_as_it_lies(rows: int) -> None:
+    product = Product((rows, 75), (75, 1100))
+    with in_small_parts(LARGE=1):
+        plan = Plan([product.value], (passes.native_products,))
     product.assert_right(plan)
 
 
 def test_a_result_of_columns_is_that_of_rows() -> None:
-    """A few columns that lie side by side are left to numpy."""
     product = Product((5, 300), (300, 70))
     out = np.empty((70, 5), np.float32).T
     rng = np.random.default_rng(0)
     left, right = (rng.standard_normal(x.shape).astype(np.float32) for x in product.leaves)
-    multiplying(left, right, out)()
+    step = multiplying(left, right, out)
+    assert isinstance(step, Job)
+    step()
     np.testing.assert_allclose(out, left @ right, rtol=1e-4, atol=1e-4)
 
 
-def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
+def test_operands_of_which_no_neighbours_lie_side_by_side() -> None:
     trace = Trace()
     x = trace.apply(LEAF, shape=(40, 100), dtype="float32")
     y = trace.xp.matmul(x[:, ::2], trace.xp.permute_dims(x[:, ::2], (1, 0)))
@@ -394,55 +318,8 @@ def test_operands_that_lie_irregularly_are_left_to_numpy() -> None:
     plan.run()
     step, task = plan.parts[-1]
     assert isinstance(task, ProductTask)
-    assert not isinstance(step, Job)
+    assert isinstance(step, Job)
     np.testing.assert_allclose(plan.read(y), data[:, ::2] @ data[:, ::2].T, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("size", "turned", "by_code"),
-    [
-        ((64, 64, 64), False, False),
-        ((64, 64, 64), True, True),
-        ((64, 80, 64), False, True),
-        ((512, 512, 20), False, False),
-        ((512, 512, 20), True, True),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("vectors", ["long"], indirect=True)
-def test_products_that_numpy_packs_as_fast_are_left_to_it(
-    size: tuple[int, int, int], turned: bool, by_code: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "LARGE", 64**3)
-    monkeypatch.setattr(MODULE, "NARROW", 32)
-    rows, terms, columns = size
-    product = Product((rows, terms), (terms, columns), turned=(False, turned))
-    plan = Plan([product.value], (passes.native_products,))
-    assert is_code(plan) == by_code
-    product.assert_right(plan)
-
-
-@pytest.mark.parametrize("vectors", ["short"], indirect=True)
-@pytest.mark.parametrize(
-    ("columns", "turned", "by_code"),
-    [
-        (15, (False, False), False),
-        (16, (False, False), True),
-        (15, (False, True), False),
-        (16, (False, True), True),
-        (15, (True, False), False),
-        (16, (True, False), True),
-    ],
-    ids=str,
-)
-def test_narrow_products_by_short_vectors_are_left_to_numpy(
-    columns: int, turned: tuple[bool, bool], by_code: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "NARROW", 32)
-    product = Product((64, 70), (70, columns), turned=turned)
-    plan = Plan([product.value], (passes.native_products,))
-    assert is_code(plan) == by_code
-    product.assert_right(plan)
 
 
 def test_products_are_left_to_numpy_where_sums_of_products_take_two_instructions(

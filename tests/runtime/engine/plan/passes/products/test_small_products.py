@@ -12,10 +12,8 @@ import pytest
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.products.small_products import (
-    ColumnSumTask,
-    SmallProductTask,
-)
+from gradwire.runtime.engine.plan.passes.compiled import CompiledTask
+from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -74,7 +72,7 @@ def test_a_deep_network_of_narrow_layers(rows: int, width: int, dtype: str) -> N
     plan = compare(outputs, leaves, *passes.FAST)
     kinds = [type(task) for _, task in plan.parts]
     if rows > 4:  # of less, numpy's sums and products are others' to take
-        assert SmallProductTask in kinds and ColumnSumTask in kinds
+        assert ProductTask in kinds and CompiledTask in kinds
 
 
 def test_steps_in_between_are_few_calls() -> None:
@@ -89,7 +87,7 @@ def test_few_products_and_those_of_many_kinds_are_left_to_numpy() -> None:
         pairs = [(leaf(trace, n, 3), leaf(trace, 3, m)) for n in sizes for m in (4, 30)]
         outputs = [trace.xp.matmul(*pair) for pair in pairs]
         plan = compare(outputs, [x for pair in pairs for x in pair], passes.small_products)
-        assert not any(isinstance(task, SmallProductTask) for _, task in plan.parts)
+        assert not any(isinstance(task, ProductTask) for _, task in plan.parts)
 
 
 @pytest.fixture
@@ -120,7 +118,7 @@ def test_any_sizes_and_any_operands_that_are_turned(
         operands.append(trace.xp.permute_dims(leaves[-1], axes) if i in turned else leaves[-1])
     y = trace.xp.matmul(*operands)
     plan = compare([y, y * 2], leaves, passes.small_products)
-    assert any(isinstance(task, SmallProductTask) for _, task in plan.parts)
+    assert any(isinstance(task, ProductTask) for _, task in plan.parts)
 
 
 @pytest.mark.usefixtures("eager")
@@ -131,18 +129,3 @@ def test_operands_whose_elements_lie_apart() -> None:
     strided = trace.xp.permute_dims(wide, (2, 1, 0))
     outputs = [trace.xp.matmul(apart, other), trace.xp.matmul(strided, apart)]
     compare(outputs, [v for v in trace.values if v.primitive is LEAF], passes.small_products)
-
-
-@pytest.mark.sampled(one_in=5)
-@pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("rows", [1, 3, 100, 1300])
-def test_sums_of_columns_are_numpys(rows: int, keepdims: bool, turned: bool) -> None:
-    trace = Trace()
-    shape = (37, rows) if turned else (rows, 37)
-    x, w = leaf(trace, *shape), leaf(trace, 37, 2)
-    lying = trace.xp.permute_dims(x, (1, 0)) if turned else x
-    total = trace.xp.sum(lying, 0, keepdims=keepdims)
-    plan = compare([total, trace.xp.matmul(lying, w)], [x, w], passes.small_products)
-    assert any(isinstance(task, ColumnSumTask) for _, task in plan.parts)

@@ -1,0 +1,417 @@
+"""Writes the loops of sums of products as LLVM's text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradwire.runtime.engine.compiler.emit import Emitter, Place
+from gradwire.runtime.engine.compiler.products import LINE, STREAM
+from gradwire.runtime.engine.compiler.terms import Axis
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.compiler.schedule import Nest, Order
+
+AT_ONCE = 4
+"""Steps of a fold from branch to branch."""
+
+
+class _Line(NamedTuple):
+    """Where what is read for each step of the fold lies: an address, the bytes from step to step,
+    and bytes from there on.
+    """
+
+    place: str
+    step: str | int
+    away: int = 0
+
+
+class Tiles(Emitter):
+    """The loops of a nest that has a tile."""
+
+    def __init__(self, nest: Nest) -> None:
+        super().__init__(nest)
+        assert nest.tile is not None, "there are products"
+        self.tile = nest.tile
+        self._steps |= {read.array: dict(read.steps) for read in nest.store.reads}
+        self._axes = {name: Axis(name, 0) for name in "vr"}
+        k = self.fold.axes[0]
+        self._deep = k
+        self._terms: tuple[str, str] = "0", str(k.extent or "%extent_k")
+        self._some: dict[str, tuple[str, str]] = {"v": ("0", "%tiles_v"), "r": ("0", "%tiles_r")}
+        """Of each axis the first tile and the last, of those in the loops so far;"""
+        self._now = {"v": "0", "r": "0"}
+        """the tile that is computed;"""
+        self._laid: dict[str, str] = {}
+        """the first tile that is laid anew;"""
+        self._board = self._some
+        """the tiles whose sums are kept from part to part."""
+
+    def text(self) -> str:
+        """The function."""
+        place = {array: f"%array{array}" for array in self._steps}
+        if not self.tile.cut:
+            self._outer(0, place)
+        elif not self.nest.outer:
+            self._some[self.tile.cut] = "%start", "%stop"
+            self._ordered(self.tile.order, place)
+        else:
+            self._several(place)
+        return self.w.text()
+
+    def _outer(self, depth: int, place: Place) -> None:
+        """Loops over products, of which the first is cut."""
+        if depth == len(self.nest.outer):
+            self._ordered(self.tile.order, place)
+            return
+        axis = self.nest.outer[depth]
+        bounds = (0, f"%extent_{axis.name}") if depth else ("%start", "%stop")
+        with self._loop(*bounds) as (number, _):
+            self._outer(depth + 1, self._moved(place, axis, number))
+
+    def _several(self, place: Place) -> None:
+        """Of several products, tiles from some of the first product to some of the last."""
+        w, cut = self.w, self.tile.cut
+        tiles = f"%tiles_{cut}"
+        first = w.put(f"udiv i64 %start, {tiles}")
+        last = w.put(f"udiv i64 {w.add(w.add('%stop', tiles), -1)}, {tiles}")
+        with self._loop(first, last) as (number, _):
+            done = w.multiply(number, tiles)
+            begin = w.most(w.subtract("%start", done), 0)
+            self._some[cut] = begin, w.least(w.subtract("%stop", done), tiles)
+            self._ordered(self.tile.order, self._moved(place, self.nest.outer[0], number))
+
+    def _ordered(self, order: Order, place: Place) -> None:
+        """The loops in this order."""
+        w = self.w
+        if not order:
+            self._tile(place)
+            return
+        (kind, axis), *rest = order
+        if kind == "lay":
+            self._lay(axis, place)
+            self._ordered(tuple(rest), place)
+            return
+        if kind == "part":
+            self._board = dict(self._some)
+            with w.steps("parts", "%extent_k", "%part") as self._terms:
+                self._ordered(tuple(rest), place)
+            return
+        first, stop = self._some[axis]
+        if kind == "each":
+            with self._loop(first, stop) as (self._now[axis], _):
+                self._ordered(tuple(rest), place)
+            return
+        with w.steps(f"{kind}.{axis}", w.subtract(stop, first), f"%{kind}_{axis}") as some:
+            start = w.add(first, some[0])
+            self._some[axis] = start, w.add(start, some[1])
+            self._ordered(tuple(rest), place)
+        self._some[axis] = first, stop
+
+    # places
+
+    def _step(self, array: int, axis: Axis) -> str | int:
+        """The bytes from place to place."""
+        if axis not in self._steps[array]:
+            return 0
+        return self._steps[array][axis] or f"%step{array}_{axis.name}"
+
+    def _firsts(self, axis: str, tile: str) -> list[str]:
+        """The first place of a tile of an axis; of narrow tiles, of each vector."""
+        w = self.w
+        if axis == "v" and self.tile.overlap:
+            last = w.add("%extent_v", -w.lanes)
+            return [w.least(last, i * w.lanes) for i in range(self.nest.units)]
+        if ("each", axis) not in self.tile.order:
+            return ["0"]
+        width = self._width(axis)
+        return [w.least(w.multiply(tile, width), w.add(f"%extent_{axis}", -width))]
+
+    def _width(self, axis: str) -> int:
+        """The places of a tile along an axis."""
+        if axis == "r":
+            return self.tile.rows
+        return self.nest.units * (1 if self.nest.is_along else self.w.lanes)
+
+    def _array(self, axis: str) -> int:
+        """The operand that lies along an axis."""
+        return self.tile.wide if axis == "v" else 2 - self.tile.wide
+
+    def _term(self, place: str, array: int) -> str:
+        """The address at the first step of the fold."""
+        return self._further(place, array, self._deep, self._terms[0])
+
+    def _single(self, axis: str, place: str) -> list[str]:
+        """The addresses of each place of a tile along an axis, at the first step of the fold."""
+        array, there = self._array(axis), self._axes[axis]
+        start = self._term(place, array)
+        firsts = self._firsts(axis, self._now[axis])
+        each = self._width(axis) if len(firsts) == 1 else self.w.lanes
+        found = [self._further(start, array, there, first) for first in firsts]
+        return [self._further(x, array, there, i) for x in found for i in range(each)]
+
+    # laying anew
+
+    def _lay(self, axis: str, place: Place) -> None:
+        """Copy the tiles of an axis, in each all that is multiplied in a step side by side."""
+        w, array, width = self.w, self._array(axis), self._width(axis) * self.w.bytes
+        first, stop = self._some[axis]
+        self._laid[axis] = first
+        start = self._term(place[array], array)
+        across = self._step(array, self._deep)
+
+        def rows(source: str, tile: str) -> list[str]:
+            places = self._firsts(axis, tile)
+            return [self._further(source, array, self._axes[axis], x) for x in places]
+
+        if self._step(array, self._axes[axis]) == w.bytes:
+            with self._loop(0, self._terms[1]) as (k, _):
+                source, away = w.add(start, w.multiply(k, across)), w.multiply(k, width)
+                with self._loop(first, stop) as (tile, _):
+                    target, found = w.add(self._packed(axis, tile), away), rows(source, tile)
+                    length = self._width(axis) // len(found)
+                    for i, x in enumerate(found):
+                        w.copy_row(x, w.add(target, i * length * w.bytes), length)
+            return
+        with self._loop(first, stop) as (tile, _):
+            before, self._now[axis] = self._now[axis], tile
+            sources = self._single(axis, place[array])
+            self._now[axis] = before
+            self._turned(sources, across, self._packed(axis, tile))
+
+    def _turned(self, rows: list[str], step: str | int, target: str) -> None:
+        """Copy rows so that what they have for a step lies side by side; by squares, if all of a
+        row does. Vectors that reach beyond are overwritten by the next step.
+        """
+        w, lanes = self.w, self.w.lanes
+        count, width = self._terms[1], len(rows) * w.bytes
+        whole = w.put(f"udiv i64 {count}, {lanes if step == w.bytes else 1 << 62}")
+        for group in reversed(range(0, len(rows), lanes)):
+            with self._loop(0, whole) as (number, _):
+                k = w.multiply(number, lanes)
+                away = w.multiply(k, w.bytes)
+                found = [w.load(w.add(x, away)) for x in rows[group : group + lanes]]
+                found += ["zeroinitializer"] * (lanes - len(found))
+                there = w.add(w.add(target, w.multiply(k, width)), group * w.bytes)
+                for i, x in enumerate(w.transposed(found)):
+                    w.store(x, w.add(there, i * width))
+        with self._loop(w.multiply(whole, lanes), count) as (k, _):
+            there, away = w.add(target, w.multiply(k, width)), w.multiply(k, step)
+            for i, x in enumerate(rows):
+                w.copy(w.add(x, away), w.add(there, i * w.bytes))
+
+    def _packed(self, axis: str, tile: str) -> str:
+        """Where a tile is laid."""
+        w = self.w
+        number = w.subtract(tile, self._laid[axis])
+        start = w.add("%scratch", f"%packed_{axis}")
+        return w.add(start, w.multiply(number, f"%each_{axis}"))
+
+    # tiles
+
+    def _tile(self, place: Place) -> None:
+        """One tile of the result."""
+        firsts = self._firsts("v", self._now["v"])
+        (row,) = self._firsts("r", self._now["r"])
+        v, r = (self._axes[axis] for axis in "vr")
+        out = self._further(place[1], 1, r, row)
+        outs = [self._further(out, 1, v, x) for x in firsts]
+        rows = [[self._further(x, 1, r, a) for x in outs] for a in range(self.tile.rows)]
+        if self.nest.is_along:
+            self._along_tile(place, [x for (x,) in rows], row, firsts)
+            return
+        lines, vectors = self._lines(place), self._vectors_of(place, firsts)
+        places = [self._spread(x, self.w.lanes * self.w.bytes) for x in rows]
+        self._fetch(places, vectors)
+        sums, biases = self._summed(lines, vectors), self._biases(place, row, firsts)
+        if self.nest.in_parts:
+            self._kept(sums, places, biases)
+        else:
+            self._end(sums, places, biases)
+
+    def _fetch(self, places: list[list[str]], vectors: list[_Line]) -> None:
+        """Bring what is written after long sums, or what the next part reads, into a cache."""
+        w, high = self.w, self.w.lanes * self.w.bytes
+        if self.nest.in_parts:
+            if ("lay", "v") in self.tile.order:
+                return
+            for line in vectors:
+                for i in range(STREAM, 2 * STREAM):
+                    w.fetch(self._at(line, i), for_writing=False)
+        elif not self._deep.extent:
+            for row in places:
+                for u, x in enumerate(row):
+                    if u * high % LINE == 0:
+                        w.fetch(x, for_writing=True)
+
+    def _spread(self, firsts: Sequence[str], step: int) -> list[str]:
+        """As many addresses as there are vectors."""
+        if len(firsts) == self.nest.units:
+            return list(firsts)
+        return [self.w.add(firsts[0], u * step) if u else firsts[0] for u in range(self.nest.units)]
+
+    def _lines(self, place: Place) -> list[_Line]:
+        """Where numbers are read."""
+        w, array = self.w, self._array("r")
+        if ("lay", "r") in self.tile.order:
+            start, high = self._packed("r", self._now["r"]), self.tile.rows * w.bytes
+            return [_Line(start, high, a * w.bytes) for a in range(self.tile.rows)]
+        found, step = self._single("r", place[array]), self._step(array, self._deep)
+        if len(found) > 1 and self._step(array, self._axes["r"]) == w.bytes:
+            return [_Line(found[0], step, a * w.bytes) for a in range(self.tile.rows)]
+        return [_Line(w.kept(x) if len(found) > 1 else x, step) for x in found]
+
+    def _vectors_of(self, place: Place, firsts: list[str]) -> list[_Line]:
+        """Where vectors are read."""
+        array, high = self.tile.wide, self.w.lanes * self.w.bytes
+        if ("lay", "v") in self.tile.order:
+            start, width = self._packed("v", self._now["v"]), self.nest.units * high
+            return [_Line(start, width, u * high) for u in range(self.nest.units)]
+        start = self._term(place[array], array)
+        found = [self._further(start, array, self._axes["v"], x) for x in firsts]
+        step = self._step(array, self._deep)
+        if len(found) == self.nest.units:
+            return [_Line(x, step) for x in found]
+        return [_Line(found[0], step, u * high) for u in range(self.nest.units)]
+
+    def _summed(self, lines: list[_Line], vectors: list[_Line]) -> list[str]:
+        """The sums of a tile, row by row, over the steps of the fold."""
+        w, count = self.w, len(lines) * len(vectors)
+        zeros = ["zeroinitializer"] * count
+        if self._deep.extent:
+            found = zeros
+            for k in range(self._deep.extent):
+                found = self._added(found, lines, vectors, k)
+            return found
+        rounds = w.put(f"udiv i64 {self._terms[1]}, {AT_ONCE}")
+        with self._loop(0, rounds, zeros) as (number, sums):
+            first, now = w.multiply(number, AT_ONCE), sums
+            for i in range(AT_ONCE - 1):
+                now = self._added(now, lines, vectors, w.add(first, i) if i else first)
+            last = [f"{x}.next" for x in sums]
+            self._added(now, lines, vectors, w.add(first, AT_ONCE - 1), last)
+        with self._loop(w.multiply(rounds, AT_ONCE), self._terms[1], sums) as (step, rest):
+            self._added(rest, lines, vectors, step, [f"{x}.next" for x in rest])
+        return rest
+
+    def _added(
+        self,
+        sums: list[str],
+        lines: list[_Line],
+        vectors: list[_Line],
+        k: str | int,
+        names: list[str] | None = None,
+    ) -> list[str]:
+        """Sums, with the products of a step added. What there are fewer of is held in registers."""
+        w, found = self.w, list(sums)
+
+        def number(line: _Line) -> str:
+            return w.spread(self._at(line, k), 0)
+
+        def vector(line: _Line) -> str:
+            return w.load(self._at(line, k))
+
+        across = len(lines) >= len(vectors)
+        held = [vector(x) for x in vectors] if across else [number(x) for x in lines]
+        for i, line in enumerate(lines if across else vectors):
+            other = number(line) if across else vector(line)
+            for j, x in enumerate(held):
+                place = i * len(vectors) + j if across else j * len(vectors) + i
+                found[place] = w.fused(*((other, x) if across else (x, other)), sums[place])
+                if names is not None:
+                    found[place] = w.name(found[place], names[place])
+        return found
+
+    def _at(self, line: _Line, k: str | int) -> str:
+        w, place = self.w, line.place
+        if k != 0 and line.step != 0:
+            place = w.add(place, w.multiply(k, line.step))
+        return w.add(place, line.away) if line.away else place
+
+    def _biases(self, place: Place, row: str, firsts: list[str]) -> list[str]:
+        """What is added to each sum, if anything is."""
+        w, units, rows = self.w, self.nest.units, self.tile.rows
+        if self.nest.store.bias is None:
+            return []
+        axis = next(iter(self._steps[3]), None)
+        if axis is not None and axis.name == "v" and not self.nest.is_along:
+            found = [self._further(place[3], 3, axis, x) for x in firsts]
+            return [w.load(x) for x in self._spread(found, w.lanes * w.bytes)] * rows
+        is_row = axis is not None and axis.name == "r"
+        start, count = place[3], 1
+        if axis is not None:
+            start = self._further(start, 3, axis, row if is_row else firsts[0])
+            count = rows if is_row else units
+        places = [self._further(start, 3, axis, i) if axis else start for i in range(count)]
+        spread = [w.spread(x, 0) for x in places]
+        return [
+            spread[a if is_row else u if axis else 0] for a in range(rows) for u in range(units)
+        ]
+
+    def _end(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
+        """Write what is complete."""
+        for i, x in enumerate(sums):
+            place = places[i // self.nest.units][i % self.nest.units]
+            self.w.store(self._ended(x, biases[i] if biases else None), place)
+
+    def _ended(self, x: str, bias: str | None) -> str:
+        x = x if bias is None else self.w.plus(x, bias)
+        return self.w.largest(x, "zeroinitializer") if self.nest.store.has_relu else x
+
+    def _kept(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
+        """Add the sums of the parts before, and keep these, or write them after the last part."""
+        w = self.w
+        first, count = self._terms
+        number = "0"
+        for axis in "vr":
+            begin, stop = self._board[axis]
+            number = w.multiply(number, w.subtract(stop, begin))
+            number = w.add(number, w.subtract(self._now[axis], begin))
+        length = w.lanes * w.bytes
+        board = w.add("%scratch", w.multiply(number, len(sums) * length))
+        kept = [w.add(board, i * length) for i in range(len(sums))]
+        with self._loop(0, w.least(first, 1), sums) as (_, names):
+            for name, x in zip(names, kept, strict=True):
+                w.name(w.plus(w.load(x), name), f"{name}.next")
+        more = w.least(w.subtract("%extent_k", w.add(first, count)), 1)
+        with self._loop(more, 1):
+            self._end(names, places, biases)
+        with self._loop(0, more):
+            for name, x in zip(names, kept, strict=True):
+                w.store(name, x)
+
+    # vectors along the fold
+
+    def _along_tile(self, place: Place, outs: list[str], row: str, firsts: list[str]) -> None:
+        """Sums of vectors, whose elements are added last."""
+        w, wide = self.w, self.tile.wide
+        lines, columns = self._single("r", place[2 - wide]), self._single("v", place[wide])
+        count = len(lines) * len(columns)
+        whole = w.put(f"udiv i64 %extent_k, {w.lanes}")
+        (mask,) = w.lanes_before(w.subtract("%extent_k", w.multiply(whole, w.lanes)), 1)
+        lines, columns = ([w.kept(x) for x in some] for some in (lines, columns))
+
+        def add(k: str, sums: list[str], mask: str | None) -> None:
+            away = w.multiply(k, w.lanes * w.bytes)
+
+            def vector(x: str) -> str:
+                there = w.add(x, away)
+                return w.load(there) if mask is None else w.load_where(mask, there)
+
+            held = [vector(x) for x in columns]
+            for a, line in enumerate(lines):
+                x = vector(line)
+                for c, y in enumerate(held):
+                    name = sums[a * len(columns) + c]
+                    w.name(w.fused(x, y, name), f"{name}.next")
+
+        with self._loop(0, whole, ["zeroinitializer"] * count) as (k, sums):
+            add(k, sums, None)
+        vectors = w.put(f"udiv i64 {w.add('%extent_k', w.lanes - 1)}, {w.lanes}")
+        with self._loop(whole, vectors, sums) as (k, rest):
+            add(k, rest, mask)
+        biases = self._biases(place, row, firsts)
+        for i, x in enumerate(rest):
+            out = self._further(outs[i // len(columns)], 1, self._axes["v"], i % len(columns))
+            total = w.everywhere(w.element, w.total(x))
+            w.store_element(w.first(self._ended(total, biases[i] if biases else None)), out)

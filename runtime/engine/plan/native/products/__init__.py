@@ -1,1 +1,0 @@
-"""Machine code for products of matrices."""

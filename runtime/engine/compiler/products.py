@@ -52,8 +52,8 @@ LINE = 64
 PART = 1 << 14
 """Bytes of a tile's vectors that are in the first-level cache: longer folds go in parts."""
 
-STREAM, ALONG = 8, 512
-"""Terms of a part, and columns beside each other, where a large operand is read as it lies."""
+STREAM = 8
+"""Terms of a part where a large operand is read as it lies."""
 
 LARGE, AGAIN = 1 << 18, 2
 """Bytes of such an operand, and times that it is read from which it is laid anew."""
@@ -166,8 +166,8 @@ class _Products:
         elements = [n * x for n, x in ((columns, "v" in lays), (rows, "r" in lays))]
         if self._streams(lays):
             step += sums * (1 / STREAM)
-        elif "v" not in lays and self._step(self.along) >= FAR:
-            step += AFAR * units / 2
+        elif "v" not in lays and self.depth * columns * self.bytes > PART:
+            step += AFAR * units / 2 * (self._step(self.along) >= FAR)
         parts = self.depth * units * lanes * self.bytes // PART
         each = self.depth * step + sums * WRITE * (1 + 2 * parts) + TURN
         if is_short:
@@ -223,7 +223,7 @@ class _Products:
         if choice.is_along or is_out:
             pass
         elif self._streams(lays):
-            part, beside = STREAM, max(1, ALONG // width)
+            part, beside = STREAM, max(1, PART // (tiles["r"] * high * width * size))
         elif depth * width * size > PART:
             part = -(-depth // -(-depth * width * size // PART))
         beside = min(beside, tiles["v"])

@@ -232,17 +232,14 @@ class Tiles(Emitter):
     def _fetch(self, places: list[list[str]], vectors: list[_Line]) -> None:
         """Bring what is written after long sums, or what the next part reads, into a cache."""
         w, high = self.w, self.w.lanes * self.w.bytes
-        if self.nest.in_parts:
-            if ("lay", "v") in self.tile.order:
-                return
-            for line in vectors:
+        lines = [u for u in range(self.nest.units) if u * high % LINE == 0]
+        if not self.nest.in_parts:
+            for x in [row[u] for row in places for u in lines if not self._deep.extent]:
+                w.fetch(x, for_writing=True)
+        elif ("lay", "v") not in self.tile.order:
+            for u in lines:
                 for i in range(STREAM, 2 * STREAM):
-                    w.fetch(self._at(line, i), for_writing=False)
-        elif not self._deep.extent:
-            for row in places:
-                for u, x in enumerate(row):
-                    if u * high % LINE == 0:
-                        w.fetch(x, for_writing=True)
+                    w.fetch(self._at(vectors[u], i), for_writing=False)
 
     def _spread(self, firsts: Sequence[str], step: int) -> list[str]:
         """As many addresses as there are vectors."""

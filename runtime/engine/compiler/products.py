@@ -40,8 +40,10 @@ LAY = 0.7
 AFAR = 1.0
 """Cycles more for a vector that is read where it lies far from the one before."""
 
-FAR, FEW = 128, 4
-"""Bytes between steps of the fold, and times of reading, from which an operand is laid anew."""
+FAR, FEW, AGAIN = 128, 4, 2
+"""Bytes between steps of the fold, and times of reading, from which an operand is laid anew: more
+times if it is in the first-level cache.
+"""
 
 PAGE = 1 << 12
 """Bytes between places that share lines of the first-level cache."""
@@ -55,8 +57,8 @@ PART = 1 << 14
 STREAM = 8
 """Terms of a part where a large operand is read as it lies."""
 
-LARGE, AGAIN = 1 << 18, 2
-"""Bytes of such an operand, and times that it is read from which it is laid anew."""
+LARGE = 1 << 18
+"""Bytes of such an operand."""
 
 CACHE = 1 << 19
 """Bytes of rows along which vectors lie that are read again and again from a cache."""
@@ -166,7 +168,7 @@ class _Products:
         elements = [n * x for n, x in ((columns, "v" in lays), (rows, "r" in lays))]
         if self._streams(lays):
             step += sums * (1 / STREAM)
-        elif "v" not in lays and self.depth * columns * self.bytes > PART:
+        elif "v" not in lays and self._size() >= PART:
             step += AFAR * units / 2 * (self._step(self.along) >= FAR)
         parts = self.depth * units * lanes * self.bytes // PART
         each = self.depth * step + sums * WRITE * (1 + 2 * parts) + TURN
@@ -184,7 +186,7 @@ class _Products:
         found, is_short = "", self.depth <= WRITTEN_OUT
         step, again = self._step(self.along), -(-rows // high)
         is_one = columns <= width and step <= width * self.bytes
-        is_often = again >= (AGAIN if self._is_large() else FEW)
+        is_often = again >= (AGAIN if self._size() >= PART else FEW)
         if self.along.get(self.v, self.bytes) != self.bytes or (
             step >= FAR and is_often and not is_one and not is_short
         ):
@@ -199,14 +201,14 @@ class _Products:
             found += "r"
         return found
 
-    def _is_large(self) -> bool:
-        """Whether the operand along the vectors' axis is in none of the nearest caches."""
-        return self.depth * self._extents()[1] * self.bytes >= LARGE
+    def _size(self) -> int:
+        """Bytes of the operand along the vectors' axis."""
+        return self.depth * self.v.extent * self.bytes
 
     def _streams(self, lays: str) -> bool:
         """Whether that operand is read once, as it lies."""
         is_far = self._step(self.along) >= FAR and self.depth > WRITTEN_OUT
-        return "v" not in lays and is_far and self._is_large()
+        return "v" not in lays and is_far and self._size() >= LARGE
 
     def laid_out(self, choice: _Choice) -> Schedule:
         """The loops of a choice."""

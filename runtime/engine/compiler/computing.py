@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.emit import Emitter
 from gradwire.runtime.engine.compiler.front import (
     FOLDS,
     Ending,
+    Images,
     copy_of,
+    correlation_of,
     product_of,
     store_of,
+    taps_of,
     windows_of,
 )
 from gradwire.runtime.engine.compiler.products import tiled
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
-from gradwire.runtime.engine.compiler.tiles import Tiles
+from gradwire.runtime.engine.compiler.tiles import Tiles, Windows
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.primitives.convolution import Geometry
+    from gradwire.runtime.engine.compiler.terms import Store
 
 Array = NDArray[Any]
 
@@ -48,7 +53,7 @@ PLAIN = Ending()
 
 @lru_cache(maxsize=256)
 def _compiled(nest: Nest) -> Kernel:
-    emitter = Emitter if nest.tile is None else Tiles
+    emitter = Emitter if nest.tile is None else Windows if nest.tile.windows else Tiles
     return Kernel(*machine.function(emitter(nest).text(), "nest", is_vector=True))
 
 
@@ -104,18 +109,56 @@ def product(
     found = tiled(product_of(left, right, out, strides, ending), machine.lanes())
     if found is None:
         return None
-    others = [right] if ending.bias is None else [right, ending.bias]
-    return Computation(found, left, prod(out) * left.shape[-1] // MULTIPLICATIONS, others)
+    work = prod(out) * left.shape[-1] // MULTIPLICATIONS
+    return Computation(found, left, work, [right, ending.bias])
+
+
+def correlation(
+    windows: Images, weights: Array, out: Array, ending: Ending = PLAIN, above: Array | None = None
+) -> Job:
+    """The job that computes sums over windows (see ``correlation_of``); 0 where ``above``, which
+    lies as the result does, is not above 0.
+    """
+    store = correlation_of(windows, weights, out, ending, above is not None)
+    found = _cheapest(store)
+    units, vectors = found.nest.units, windows.vectors
+    tables = {"table_v": np.pad(vectors, ((0, -len(vectors) % units), (0, 0)), "edge")}
+    tables |= {"table_k": windows.taps}
+    work = out.size * windows.taps.size // MULTIPLICATIONS
+    others = windows.images, ending.bias, above
+    return Computation(found, weights, work, others, tables).into(out)
+
+
+def taps(windows: Images, gradients: Array, out: Array, groups: int) -> Job:
+    """The job that computes sums over all places (see ``taps_of``)."""
+    found = _cheapest(taps_of(windows, gradients, out, groups))
+    numbers = {"whole": windows.whole, "all": len(windows.vectors)}
+    numbers |= {"skipped": -windows.row % found.nest.lanes}
+    found = found._replace(numbers={**found.numbers, **numbers})
+    tables = {"table_v": windows.taps, "table_k": windows.vectors}
+    work = gradients.size * out[0].size // MULTIPLICATIONS
+    return Computation(found, gradients, work, [windows.images], tables).into(out)
+
+
+def _cheapest(store: Store) -> Schedule:
+    found = tiled(store, machine.lanes())
+    assert found is not None, "vectors lie along places"
+    return found
 
 
 class Computation:
     """Computes the same of arrays in any other."""
 
     def __init__(
-        self, schedule: Schedule, source: Array, work: int, others: Sequence[Array] = ()
+        self,
+        schedule: Schedule,
+        source: Array,
+        work: int,
+        others: Sequence[Array | None] = (),
+        tables: Mapping[str, Array] = {},
     ) -> None:
-        nest, self._kept = schedule.nest, [source, *others]
-        arrays = {f"array{i}": x for i, x in enumerate(others, start=2)}
+        arrays = {f"array{i}": x for i, x in enumerate(others, 2) if x is not None} | dict(tables)
+        nest, self._kept = schedule.nest, [source, *arrays.values()]
         self._frame = machine.frame(
             nest.frame, array0=source, array1=0, **arrays, **schedule.numbers
         )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
+from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.primitives.convolution import Geometry
@@ -82,6 +83,54 @@ def product_of(
     bias = None if ending.bias is None else Read(3, _steps([v], ending.bias.strides), fold.of.dtype)
     written = _steps([*batch, r, v], strides)
     return Store(1, written, left.dtype.name, fold, bias, ending.has_relu)
+
+
+class Images(NamedTuple):
+    """Images (batch, …) as windows read them: bytes between groups of channels, and tables of bytes
+    (see ``Store.row``): pairs of where vectors of places are in an image and in the other images,
+    of which the ``whole`` ones come first; where taps are; and the longest ``row``.
+    """
+
+    images: Array
+    group: int
+    vectors: Array
+    whole: int
+    taps: Array
+    row: int
+
+
+def correlation_of(
+    windows: Images, weights: Array, out: Array, ending: Ending, is_clipped: bool
+) -> Store:
+    """Sums over windows: weights are (groups, filters, taps), the result is (batch, filters, …)."""
+    groups, filters, _ = weights.shape
+    n, g, r = Axis("n", len(out)), Axis("g", groups), Axis("r", filters)
+    size, dtype = out.itemsize, out.dtype.name
+    v = Axis("v", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
+    k, bias = Axis("k", windows.taps.size), ending.bias
+    channel = out.strides[1]
+    images = _steps([n, g, v, k], [windows.images.strides[0], windows.group, size, size])
+    fold = Fold("sum", Read(0, _steps([g, r, k], weights.strides), dtype), (k,))
+    fold = fold._replace(by=Read(2, images, dtype))
+    steps = _steps([n, g, r, v], [out.strides[0], r.extent * channel, channel, size])
+    added = None if bias is None else Read(3, _steps([g, r], bias.strides), dtype)
+    return Store(1, steps, dtype, fold, added, ending.has_relu, is_clipped, windows.row)
+
+
+def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store:
+    """Sums over all places, for each tap: gradients are (batch, filters, …), and the result
+    (filters, taps …).
+    """
+    n, g, r = (
+        Axis(*x) for x in zip("ngr", (len(gradients), groups, len(out) // groups), strict=True)
+    )
+    size, dtype = out.itemsize, out.dtype.name
+    k = Axis("k", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
+    v, channel, row = Axis("v", windows.taps.size), gradients.strides[1], out.strides[0]
+    lines = _steps([n, g, r, k], [gradients.strides[0], r.extent * channel, channel, size])
+    images = _steps([n, g, v, k], [windows.images.strides[0], windows.group, size, size])
+    fold = Fold("sum", Read(0, lines, dtype), (n, k), by=Read(2, images, dtype))
+    return Store(1, _steps([g, r, v], [r.extent * row, row, size]), dtype, fold, row=windows.row)
 
 
 def _axes(source: Array) -> list[Axis]:

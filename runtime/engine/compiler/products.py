@@ -34,6 +34,12 @@ LATENCY = 4.25
 EACH, STEP = 0.05, 0.25
 """and more for each vector or number that is read, and for each step."""
 
+TABLE = 1
+"""Reads of tables in a step."""
+
+SPILL, POINTERS = 0.5, 10
+"""Cycles more for each address from so many on, as there are not more registers for them."""
+
 LAY = 0.7
 """Cycles for an element that is laid anew."""
 
@@ -93,7 +99,7 @@ def tiled(store: Store, lanes: int) -> Schedule | None:
 
 def tilings(store: Store) -> Iterator[Schedule]:
     """All ways."""
-    store = merged(store)
+    store = store if store.row else merged(store)
     places = [
         (step, axis, array)
         for array in (2, 0)
@@ -102,8 +108,9 @@ def tilings(store: Store) -> Iterator[Schedule]:
     ]
     size = np.dtype(store.dtype).itemsize
     beside = [(axis, array) for step, axis, array in places if step == size]
-    if not places:
-        beside = [(Axis("v", 1), 2)]
+    if store.row or not places:
+        named = [axis for axis, _ in store.steps if axis.name == "v" and store.row]
+        beside = [(axis, 2) for axis in (*named, Axis("v", 1))]
     for v, wide in beside[:1]:
         costs = _Products(store, v, wide)
         yield from map(costs.laid_out, costs.choices())
@@ -123,8 +130,8 @@ class _Products:
         self.store, self.bytes = store, np.dtype(store.dtype).itemsize
         self.v, self.wide = v, wide
         self.along, self.across = (_reads(store)[x] for x in (wide, 2 - wide))
-        self.k = next(iter(store.term.axes), Axis("k", 1))
-        self.depth = self.k.extent
+        self.images, self.k = (Axis("n", 1), Axis("k", 1), *store.term.axes)[-2:]
+        self.depth = self.images.extent * self.k.extent
         singles = [axis for axis, _ in store.steps if axis != v]
         own = [axis for axis in singles if axis in self.across and axis not in self.along]
         self.r = max(own, key=lambda axis: axis.extent, default=Axis("r", 1))
@@ -139,8 +146,12 @@ class _Products:
         """All tiles, with what each costs."""
         rows, columns, _ = self._extents()
         is_deep = self.along.get(self.k) == self.across.get(self.k) == self.bytes
-        for is_along in (False, True) if is_deep else (False,):
-            lanes = machine.vector(self.store.dtype, self.depth if is_along else columns)
+        ways, row = [False, True] if is_deep else [False], self.store.row
+        if row:
+            ways = [len(self.store.term.axes) > 1]
+        for is_along in ways:
+            length = self.k.extent if is_along else columns
+            lanes = machine.vector(self.store.dtype, row or length)
             across = columns if is_along else -(-columns // lanes)
             for units in range(1, min(across, self.registers // 2) + 1):
                 for high in range(1, min(rows, self.registers - 2) + 1):
@@ -151,7 +162,11 @@ class _Products:
     def _cost(self, lanes: int, units: int, high: int, is_along: bool) -> float:
         rows, columns, count = self._extents()
         reads, sums = high + units, high * units
+        if self.store.row:
+            reads += TABLE
+        own = high if self.across.get(self.r) != self.bytes else 0
         step = max(sums / 2, reads / 2, LATENCY) + EACH * reads + STEP
+        step += SPILL * max(0, own + units - POINTERS)
         is_short = self.depth <= WRITTEN_OUT
         if is_along:
             far = rows * self.depth * self.bytes > CACHE
@@ -182,6 +197,8 @@ class _Products:
 
     def _lays(self, width: int, high: int) -> str:
         """The axes whose operands are laid anew."""
+        if self.store.row:
+            return ""
         rows, columns, _ = self._extents()
         found, is_short = "", self.depth <= WRITTEN_OUT
         step, again = self._step(self.along), -(-rows // high)
@@ -217,19 +234,24 @@ class _Products:
         width = choice.units * (1 if choice.is_along else choice.lanes)
         tiles = {"r": -(-rows // high), "v": -(-columns // width)}
         lays = "" if choice.is_along else self._lays(width, high)
-        is_out = depth <= WRITTEN_OUT and not choice.is_along
+        is_out, folded = depth <= WRITTEN_OUT and not choice.is_along, "k"
         numbers = {"extent_v": columns, "extent_r": rows, "tiles_v": tiles["v"]}
         numbers["tiles_r"] = tiles["r"]
         order: list[tuple[str, str]] = []
         part, beside = depth, ALL if "r" in lays else BESIDE
-        if choice.is_along or is_out:
+        if len(self.store.term.axes) > 1:
+            images = sum(x.get(self.images, 1) for x in (self.along, self.across))
+            depth, folded = self.images.extent, "n"
+            part, beside = min(depth, max(1, CACHE // images)), tiles["v"]
+        elif choice.is_along or is_out or self.store.row:
             pass
         elif self._streams(lays):
             part, beside = STREAM, max(1, PART // (tiles["r"] * high * width * size))
         elif depth * width * size > PART:
             part = -(-depth // -(-depth * width * size // PART))
         beside = min(beside, tiles["v"])
-        groups = max(1, BOARD // (beside * width * high * size))
+        sums = choice.units * choice.lanes * high * size
+        groups = max(1, BOARD // (beside * sums))
         if beside < tiles["v"] and (part < depth or "v" in lays):
             order += [("group", "v")]
         else:
@@ -237,7 +259,7 @@ class _Products:
         if part < depth:
             if groups < tiles["r"]:
                 order += [("group", "r")]
-            order += [("part", "k")]
+            order += [("part", folded)]
         groups = min(groups, tiles["r"])
         if "v" in lays:
             order += [("lay", "v")]
@@ -250,7 +272,7 @@ class _Products:
         order += each[::-1] if is_out and "v" not in lays else each
         numbers |= {"part": part, "group_v": beside, "group_r": groups, "block_r": block}
         numbers |= {"each_v": (part * width + LINE) * size, "each_r": (part * high + LINE) * size}
-        board = beside * groups * width * high * size if part < depth else 0
+        board = beside * groups * sums if part < depth else 0
         numbers["packed_v"] = board = -(-board // LINE) * LINE
         board += beside * numbers["each_v"] if "v" in lays else 0
         numbers["packed_r"] = board = -(-board // LINE) * LINE
@@ -267,7 +289,10 @@ class _Products:
             cut = ""
         names = {axis: Axis(f"o{i}", 0) for i, axis in enumerate(self.batch)}
         names |= {self.v: Axis("v", 0), self.r: Axis("r", 0)}
-        names[self.k] = Axis("k", self.depth if is_out else 0)
+        names |= {self.images: Axis("n", 0), self.k: Axis("k", self.depth if is_out else 0)}
+        lanes = choice.lanes
+        numbers |= {"whole": self.k.extent // lanes, "all": -(-self.k.extent // lanes)}
+        numbers["skipped"] = -self.k.extent % lanes
         numbers |= {f"extent_{name.name}": axis.extent for axis, name in names.items()}
 
         def steps(array: int, some: Steps) -> Steps:
@@ -291,6 +316,7 @@ class _Products:
             bias=None if bias is None else read(bias),
         )
         arrays = [f"array{i}" for i in (0, 1, 2, *([3] if bias else []))]
+        arrays += ["array4"] * store.is_clipped + ["table_v", "table_k"] * bool(store.row)
         is_short = not choice.is_along and columns < choice.units * choice.lanes
         nest = Nest(
             store=store,
@@ -299,10 +325,10 @@ class _Products:
             outer=tuple(names[axis] for axis in self.batch),
             vector=names[self.k if choice.is_along else self.v],
             turned=None,
-            in_parts=("part", "k") in order,
+            in_parts=("part", "k") in order or ("part", "n") in order,
             joined=False,
             frame=(*arrays, *numbers),
-            tile=Tile(choice.rows, order, cut, self.wide, is_short),
+            tile=Tile(choice.rows, order, cut, self.wide, is_short, bool(store.row)),
         )
         turns = (
             count * numbers[f"tiles_{cut}"] if cut else self.batch[0].extent if self.batch else 1

@@ -63,6 +63,12 @@ class Store(NamedTuple):
     """What is added to each,"""
     has_relu: bool = False
     """and whether what is less than 0 is 0 then: of sums of products."""
+    is_clipped: bool = False
+    """Whether it is 0 where array 4, which lies as the result does, is not above 0."""
+    row: int = 0
+    """In sums over windows, the results that lie side by side at most, along the axis ``v``. These
+    are of places, and the terms ``k`` of taps, of which tables say where in array 2 they are.
+    """
 
     @property
     def reads(self) -> list[Read]:

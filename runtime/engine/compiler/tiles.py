@@ -44,8 +44,8 @@ class Tiles(Emitter):
         """the tile that is computed;"""
         self._laid: dict[str, str] = {}
         """the first tile that is laid anew;"""
-        self._board = self._some
-        """the tiles whose sums are kept from part to part."""
+        self._board, self._length = self._some, "%extent_k"
+        """the tiles whose sums are kept from part to part, and the length of all parts."""
 
     def text(self) -> str:
         """The function."""
@@ -93,8 +93,8 @@ class Tiles(Emitter):
             self._ordered(tuple(rest), place)
             return
         if kind == "part":
-            self._board = dict(self._some)
-            with w.steps("parts", "%extent_k", "%part") as self._terms:
+            self._board, self._length = dict(self._some), f"%extent_{axis}"
+            with w.steps("parts", self._length, "%part") as self._terms:
                 self._ordered(tuple(rest), place)
             return
         first, stop = self._some[axis]
@@ -213,21 +213,31 @@ class Tiles(Emitter):
         """One tile of the result."""
         firsts = self._firsts("v", self._now["v"])
         (row,) = self._firsts("r", self._now["r"])
-        v, r = (self._axes[axis] for axis in "vr")
-        out = self._further(place[1], 1, r, row)
-        outs = [self._further(out, 1, v, x) for x in firsts]
-        rows = [[self._further(x, 1, r, a) for x in outs] for a in range(self.tile.rows)]
+        places = self._outs(self._further(place[1], 1, self._axes["r"], row), firsts)
         if self.nest.is_along:
-            self._along_tile(place, [x for (x,) in rows], row, firsts)
-            return
-        lines, vectors = self._lines(place), self._vectors_of(place, firsts)
-        places = [self._spread(x, self.w.lanes * self.w.bytes) for x in rows]
-        self._fetch(places, vectors)
-        sums, biases = self._summed(lines, vectors), self._biases(place, row, firsts)
-        if self.nest.in_parts:
-            self._kept(sums, places, biases)
+            lines, columns = self._single("r", place[2 - self.tile.wide]), self._columns(place)
+            sums = self._summed_along(lines, columns)
         else:
-            self._end(sums, places, biases)
+            numbers, vectors = self._lines(place), self._vectors_of(place, firsts)
+            self._fetch(places, vectors)
+            sums = self._summed(numbers, vectors)
+        biases = self._biases(place, row, firsts)
+        (self._kept if self.nest.in_parts else self._end)(sums, places, biases)
+
+    def _outs(self, start: str, firsts: list[str]) -> list[list[str]]:
+        """Where each sum belongs."""
+        found = [self._further(start, 1, self._axes["v"], x) for x in firsts]
+        step = (1 if self.nest.is_along else self.w.lanes) * self.w.bytes
+        return self._rows(self._spread(found, step))
+
+    def _rows(self, places: list[str]) -> list[list[str]]:
+        """The same places in each row."""
+        r = self._axes["r"]
+        return [[self._further(x, 1, r, a) for x in places] for a in range(self.tile.rows)]
+
+    def _columns(self, place: Place) -> list[str]:
+        """Where the columns of a tile of vectors along the fold begin."""
+        return self._single("v", place[self.tile.wide])
 
     def _fetch(self, places: list[list[str]], vectors: list[_Line]) -> None:
         """Bring what is written after long sums, or what the next part reads, into a cache."""
@@ -330,7 +340,7 @@ class Tiles(Emitter):
         w, units, rows = self.w, self.nest.units, self.tile.rows
         if self.nest.store.bias is None:
             return []
-        axis = next(iter(self._steps[3]), None)
+        axis = next((axis for axis in self._steps[3] if axis.name in "vr"), None)
         if axis is not None and axis.name == "v" and not self.nest.is_along:
             found = [self._further(place[3], 3, axis, x) for x in firsts]
             return [w.load(x) for x in self._spread(found, w.lanes * w.bytes)] * rows
@@ -347,13 +357,22 @@ class Tiles(Emitter):
 
     def _end(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
         """Write what is complete."""
+        w = self.w
         for i, x in enumerate(sums):
             place = places[i // self.nest.units][i % self.nest.units]
-            self.w.store(self._ended(x, biases[i] if biases else None), place)
-
-    def _ended(self, x: str, bias: str | None) -> str:
-        x = x if bias is None else self.w.plus(x, bias)
-        return self.w.largest(x, "zeroinitializer") if self.nest.store.has_relu else x
+            if self.nest.is_along:
+                x = w.everywhere(w.element, w.total(x))
+            if biases:
+                x = w.plus(x, biases[i])
+            if self.nest.store.has_relu:
+                x = w.largest(x, "zeroinitializer")
+            if self.nest.store.is_clipped:
+                above = w.load(w.add(place, w.subtract("%array4", "%array1")))
+                x = w.masked(w.compare("ogt", above, "zeroinitializer"), x)
+            if self.nest.is_along:
+                w.store_element(w.first(x), place)
+            else:
+                w.store(x, place)
 
     def _kept(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
         """Add the sums of the parts before, and keep these, or write them after the last part."""
@@ -370,7 +389,7 @@ class Tiles(Emitter):
         with self._loop(0, w.least(first, 1), sums) as (_, names):
             for name, x in zip(names, kept, strict=True):
                 w.name(w.plus(w.load(x), name), f"{name}.next")
-        more = w.least(w.subtract("%extent_k", w.add(first, count)), 1)
+        more = w.least(w.subtract(self._length, w.add(first, count)), 1)
         with self._loop(more, 1):
             self._end(names, places, biases)
         with self._loop(0, more):
@@ -379,36 +398,107 @@ class Tiles(Emitter):
 
     # vectors along the fold
 
-    def _along_tile(self, place: Place, outs: list[str], row: str, firsts: list[str]) -> None:
-        """Sums of vectors, whose elements are added last."""
-        w, wide = self.w, self.tile.wide
-        lines, columns = self._single("r", place[2 - wide]), self._single("v", place[wide])
-        count = len(lines) * len(columns)
-        whole = w.put(f"udiv i64 %extent_k, {w.lanes}")
-        (mask,) = w.lanes_before(w.subtract("%extent_k", w.multiply(whole, w.lanes)), 1)
-        lines, columns = ([w.kept(x) for x in some] for some in (lines, columns))
+    def _summed_along(self, lines: list[str], columns: list[str]) -> list[str]:
+        """Vectors of sums, whose elements are added last: of whole vectors, and then of the last
+        one, which overlaps the one before it.
+        """
+        lines, columns = ([self.w.kept(x) for x in some] for some in (lines, columns))
+        zeros = ["zeroinitializer"] * (len(lines) * len(columns))
+        mask = self.w.lanes_from("%skipped")
+        with self._loop(0, "%whole", zeros) as (number, sums):
+            self._add_along(lines, columns, number, sums, None)
+        with self._loop("%whole", "%all", sums) as (number, rest):
+            self._add_along(lines, columns, number, rest, mask)
+        return rest
 
-        def add(k: str, sums: list[str], mask: str | None) -> None:
-            away = w.multiply(k, w.lanes * w.bytes)
+    def _add_along(
+        self, lines: list[str], columns: list[str], number: str, sums: list[str], mask: str | None
+    ) -> None:
+        """Add the products of a vector of each line and each column."""
+        w, (along, across) = self.w, self._offsets(number)
 
-            def vector(x: str) -> str:
-                there = w.add(x, away)
-                return w.load(there) if mask is None else w.load_where(mask, there)
+        def vector(x: str, away: str) -> str:
+            found = w.load(w.add(x, away))
+            return found if mask is None else w.masked(mask, found)
 
-            held = [vector(x) for x in columns]
-            for a, line in enumerate(lines):
-                x = vector(line)
-                for c, y in enumerate(held):
-                    name = sums[a * len(columns) + c]
-                    w.name(w.fused(x, y, name), f"{name}.next")
+        held = [vector(x, along) for x in columns]
+        for a, line in enumerate(lines):
+            x = vector(line, across)
+            for c, y in enumerate(held):
+                name = sums[a * len(columns) + c]
+                w.name(w.fused(x, y, name), f"{name}.next")
 
-        with self._loop(0, whole, ["zeroinitializer"] * count) as (k, sums):
-            add(k, sums, None)
-        vectors = w.put(f"udiv i64 {w.add('%extent_k', w.lanes - 1)}, {w.lanes}")
-        with self._loop(whole, vectors, sums) as (k, rest):
-            add(k, rest, mask)
-        biases = self._biases(place, row, firsts)
-        for i, x in enumerate(rest):
-            out = self._further(outs[i // len(columns)], 1, self._axes["v"], i % len(columns))
-            total = w.everywhere(w.element, w.total(x))
-            w.store_element(w.first(self._ended(total, biases[i] if biases else None)), out)
+    def _offsets(self, number: str) -> tuple[str, str]:
+        """Where a vector of this number is in columns, and in lines."""
+        w = self.w
+        first = w.least(w.multiply(number, w.lanes), w.add("%extent_k", -w.lanes))
+        return (w.multiply(first, w.bytes),) * 2
+
+
+class Windows(Tiles):
+    """Sums over windows: taps of them, and vectors of places, are where tables have them."""
+
+    def __init__(self, nest: Nest) -> None:
+        super().__init__(nest)
+        if nest.is_along:
+            self._terms = "0", "%extent_n"
+
+    def _term(self, place: str, array: int) -> str:
+        """Terms are at places of their own."""
+        return place
+
+    def _entry(self, table: str, number: str | int, side: int = 0, sides: int = 1) -> str:
+        number = self.w.add(self.w.multiply(number, sides), side)
+        return self.w.entry(f"%table_{table}", number)
+
+    def _place(self, u: int, side: int) -> str:
+        """Where a vector of the tile is: in array 2, or in the result."""
+        w = self.w
+        number = w.add(w.multiply(self._now["v"], self.nest.units), u)
+        return self._entry("v", number, side, 2)
+
+    def _outs(self, start: str, firsts: list[str]) -> list[list[str]]:
+        if self.nest.is_along:
+            return super()._outs(start, firsts)
+        return self._rows([self.w.add(start, self._place(u, 1)) for u in range(self.nest.units)])
+
+    def _vectors_of(self, place: Place, firsts: list[str]) -> list[_Line]:
+        return [
+            _Line(self.w.add(place[2], self._place(u, 0)), "%table_k")
+            for u in range(self.nest.units)
+        ]
+
+    def _fetch(self, places: list[list[str]], vectors: list[_Line]) -> None:
+        """Neighbours have brought it."""
+
+    def _at(self, line: _Line, k: str | int) -> str:
+        if line.step == "%table_k":
+            return self.w.add(line.place, self._entry("k", k))
+        return super()._at(line, k)
+
+    def _columns(self, place: Place) -> list[str]:
+        w, (first,) = self.w, self._firsts("v", self._now["v"])
+        taps = [self._entry("v", w.add(first, c)) for c in range(self.nest.units)]
+        return [w.add(place[2], x) for x in taps]
+
+    def _summed_along(self, lines: list[str], columns: list[str]) -> list[str]:
+        """Of some images, all places."""
+        w, (start, count) = self.w, self._terms
+        n = Axis("n", 0)
+        zeros = ["zeroinitializer"] * (len(lines) * len(columns))
+        names = [f"%image{i}" for i in range(len(zeros))]
+        last = dict(zip(names, [f"{x}.last" for x in names], strict=True))
+        first = dict(zip(names, zeros, strict=True))
+        with w.loop("images", start, w.add(start, count), first, last) as image:
+            here = [self._further(x, 0, n, image) for x in lines]
+            there = [self._further(x, 2, n, image) for x in columns]
+            with self._loop(0, "%whole", names) as (number, sums):
+                self._add_along(here, there, number, sums, None)
+            ends = {last[x]: y for x, y in zip(names, sums, strict=True)}
+            with w.loop("cut", "%whole", "%all", ends) as number:
+                mask = w.lanes_from("%skipped")
+                self._add_along(here, there, number, list(ends), mask)
+        return names
+
+    def _offsets(self, number: str) -> tuple[str, str]:
+        return self._entry("k", number, 0, 2), self._entry("k", number, 1, 2)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.runtime.engine.compiler.front import Images
 from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.native.machine import vector
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -131,6 +133,19 @@ class Rows:
         along = [(p * self.plane + t) for p, t in columns.taps]
         starts = np.arange(channels, dtype=np.int64)[:, None, None] * self.channel
         return starts + np.array(down, np.int64)[:, None] + np.array(along, np.int64)
+
+    def windows(self, images: Array, channels: int, rows: Phase, columns: Phase) -> Images:
+        """How windows of so many channels, those of a group, read images that lie so."""
+        size = images.itemsize
+        whole, cut = self.vectors(rows, columns, vector(images.dtype.name, columns.positions))
+        return Images(
+            images,
+            group=channels * self.channel * size,
+            vectors=np.concatenate([whole, cut]) * size,
+            whole=len(whole),
+            taps=self.offsets(channels, rows, columns).ravel() * size,
+            row=columns.positions,
+        )
 
     def vectors(self, rows: Phase, columns: Phase, lanes: int) -> tuple[Array, Array]:
         """Where vectors of results read and where they belong, in elements: (vectors, 2).

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import random
-from typing import Any
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.compiler.computing import Computation, product
+from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, Geometry
+from gradwire.runtime.engine.compiler.computing import Computation, correlation, product, taps
 from gradwire.runtime.engine.compiler.front import Ending, product_of
 from gradwire.runtime.engine.compiler.products import tiled, tilings
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, Tile
 from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.windows.rows import Rows, forward
 from tests.runtime.engine.compiler.products import in_small_parts
 from tests.runtime.engine.compiler.stores import BAND, UNTOUCHED
 
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.plan.jobs import Job
+
 pytest.importorskip("llvmlite")
+
+computing = importlib.import_module("gradwire.runtime.engine.compiler.computing")
 
 ROWS = [1, 2, 3, 5, 8, 13, 16, 17, 31, 64, 100]
 TERMS = [1, 3, 4, 7, 8, 9, 16, 33, 64, 100, 257]
@@ -115,6 +126,87 @@ def test_every_schedule(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         ways = drawn.ways()
     for schedule in ways:
         drawn.check(schedule)
+
+
+GEOMETRIES = [
+    (Geometry((3, 3), padding=((1, 1), (1, 1))), (9, 13)),
+    (Geometry((2, 3), (2, 2), dilation=(1, 2)), (11, 21)),
+    (Geometry((1, 1)), (3, 5)),
+    (Geometry((5, 4)), (7, 20)),
+]
+
+
+class Drawn3:
+    """Images, weights and gradients of a convolution, and what they are multiplied to."""
+
+    def __init__(self, geometry: Geometry, image: tuple[int, int], groups: int, dtype: str) -> None:
+        drawn = np.random.default_rng(0)
+        shapes = (3, 2 * groups, *image), (5 * groups, 2, *geometry.window)
+        self.images, self.weights = (drawn.standard_normal(x).astype(dtype) for x in shapes)
+        (rows, (down,)), (columns, (along,)) = (forward(axis, image, geometry) for axis in (0, 1))
+        laid = np.zeros((3, 2 * groups, rows.planes, columns.planes, rows.length, columns.length))
+        laid = laid.astype(dtype)
+        for i, (row, from_row) in enumerate(rows.copies):
+            for j, (column, from_column) in enumerate(columns.copies):
+                laid[:, :, i, j, row, column] = self.images[:, :, from_row, from_column]
+        self.windows = Rows(rows, columns).windows(laid, 2, down, along)
+        self.places = 3, 5 * groups, down.positions, along.positions
+        self.gradients, self.above = drawn.standard_normal((2, *self.places)).astype(dtype)
+        self.bias = drawn.standard_normal((groups, 5)).astype(dtype)
+        self.dtype, self.attributes = dtype, {"geometry": geometry, "groups": groups}
+
+    def exact(self, primitive: Any, *operands: Any) -> Any:
+        """What the kernel computes in float64."""
+        more = {"shape": self.weights.shape} if primitive is CONV2D_W else {}
+        out = np.empty(more.get("shape", self.places))
+        wide = (x.astype(np.float64) for x in operands)
+        primitive.kernel(*wide, out=out, **self.attributes, **more)
+        return out
+
+    def check(self, compute: Callable[[Any], Job], exact: Any, sizes: Any) -> None:
+        """A job computes that, in memory beside which nothing is written."""
+        memory = np.full(exact.size + 2 * BAND, UNTOUCHED, self.dtype)
+        out = memory[BAND:-BAND].reshape(exact.shape)
+        out.fill(np.nan)
+        compute(out)()
+        assert (np.abs(out - exact) <= BOUND[self.dtype] * sizes).all()
+        beside = np.concatenate([memory[:BAND], memory[-BAND:]])
+        assert (beside == UNTOUCHED).all()
+
+
+@pytest.mark.sampled(one_in=7)
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("geometry", "image"), GEOMETRIES, ids=str)
+def test_windows(
+    geometry: Geometry,
+    image: tuple[int, int],
+    dtype: str,
+    groups: int,
+    lanes: int,
+    small: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Convolutions and gradients of weights by some schedules."""
+    monkeypatch.setattr(machine, "lanes", lambda: lanes)
+    monkeypatch.setattr(computing, "tiled", lambda store, _: drawn_from(list(tilings(store))))
+    drawn_from, three = random.Random(0).choice, Drawn3(geometry, image, groups, dtype)
+    weights = three.weights.reshape(groups, 5, -1)
+    y = three.exact(CONV2D, three.images, three.weights)
+    sizes = three.exact(CONV2D, np.abs(three.images), np.abs(three.weights))
+    sizes += np.abs(bias := three.bias.reshape(-1, 1, 1))
+    clipped = np.where(three.above > 0, np.maximum(y + bias, 0), 0)
+    ending = Ending(three.bias, True)
+    dw = three.exact(CONV2D_W, three.images, three.gradients)
+    each = three.exact(CONV2D_W, np.abs(three.images), np.abs(three.gradients))
+    with in_small_parts() if small else nullcontext():
+        for _ in range(4):
+            three.check(partial(correlation, three.windows, weights), y, sizes)
+            how = partial(correlation, three.windows, weights, ending=ending, above=three.above)
+            three.check(how, clipped, sizes)
+            three.check(partial(taps, three.windows, three.gradients, groups=groups), dw, each)
 
 
 def nest(left: Any, right: Any) -> Nest:

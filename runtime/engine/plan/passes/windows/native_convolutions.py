@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
+from gradwire.runtime.engine.compiler.computing import taps
 from gradwire.runtime.engine.plan.copies.images import copying, interleaving
 from gradwire.runtime.engine.plan.graph import Graph
-from gradwire.runtime.engine.plan.jobs import divided
-from gradwire.runtime.engine.plan.native.machine import frame
-from gradwire.runtime.engine.plan.native.windows.convolution import PRODUCTS, products, tile_for
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 from gradwire.runtime.engine.plan.windows import filterwise
-from gradwire.runtime.engine.plan.windows.correlations import EACH, correlate, rounding, wide
+from gradwire.runtime.engine.plan.windows.correlations import correlate, rounding, wide
 from gradwire.runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
 
 if TYPE_CHECKING:
@@ -49,9 +47,6 @@ MANY = 1 << 15
 
 WIDE = 1 << 12
 """Weights of single elements from which their matrix product is faster."""
-
-AT_ONCE = 1 << 19
-"""Bytes of images that a second-level cache holds while weights are multiplied."""
 
 
 def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -315,44 +310,8 @@ class WeightGradientTask(_RowsTask):
             how = shared.rows, shared.down, shared.along
             steps += filterwise.multiply(self.values[0], images, *how, g, found)
             return steps if found is out else [*steps, rounding(out, found)]
-        offsets = shared.rows.offsets(out.shape[1], shared.down, shared.along).ravel()
-        tile = tile_for(images.dtype.name, shared.along.positions, filters, offsets.size, 24)
-        blocks, chunks = -(-filters // tile.filters), -(-offsets.size // tile.width)
-        whole, cut = shared.rows.vectors(shared.down, shared.along, tile.lanes)
-        taps = np.pad(offsets, (0, chunks * tile.width - offsets.size), "edge") * images.itemsize
-        vectors = np.concatenate([whole, cut]) * images.itemsize
-        shape = groups, blocks, chunks * tile.width, tile.filters, tile.lanes
-        sums = np.empty(shape, images.dtype)
-        numbers = frame(
-            PRODUCTS,
-            image=images,
-            image_step=images.strides[0],
-            group_step=out.shape[1] * shared.rows.channel * images.itemsize,
-            taps=taps,
-            tap_chunks=chunks,
-            other=g,
-            other_step=g.strides[0],
-            channel_step=g.strides[1],
-            vectors=vectors,
-            whole=len(whole),
-            all=len(vectors),
-            skipped=tile.lanes - shared.along.positions % tile.lanes,
-            blocks=blocks,
-            filters=filters,
-            sums=sums,
-            images=len(images),
-            images_at_once=max(1, AT_ONCE // images[0].nbytes),
-        )
-        work, kept = out[0].size * other.size // EACH, (images, g, taps, vectors)
-        job = divided(products(tile), numbers, groups * blocks, work, kept)
-        ones = np.ones(tile.lanes, images.dtype)
-
-        def run() -> None:
-            sums.fill(0)
-            job()
-            found = np.matmul(sums.reshape(-1, tile.lanes), ones).reshape(shape[:-1])
-            found = found[:, :, : offsets.size].swapaxes(2, 3)
-            found = found.reshape(groups, -1, offsets.size)[:, :filters]
-            np.copyto(out, found.reshape(out.shape), "same_kind")
-
-        return [*steps, run]
+        is_plain = out.dtype == g.dtype and out.flags.c_contiguous
+        found = out if is_plain else np.empty(out.shape, g.dtype)
+        windows = shared.rows.windows(images, out.shape[1], shared.down, shared.along)
+        steps.append(taps(windows, g, found, groups))
+        return steps if found is out else [*steps, rounding(out, found)]

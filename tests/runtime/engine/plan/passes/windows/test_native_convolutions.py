@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,8 +12,7 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.primitives.convolution import Geometry
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.windows.convolution import correlation
+from gradwire.runtime.engine.plan.native import Kernel, machine
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
     ConvolutionTask,
@@ -21,6 +20,9 @@ from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
     WeightGradientTask,
 )
 from gradwire.runtime.engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.compiler.schedule import Nest
 
 pytest.importorskip("llvmlite")
 
@@ -213,13 +215,21 @@ def test_only_what_pays_is_compiled(
         assert {type(task) in NATIVE for _, task in plan.parts} == {expected}
 
 
-def test_other_geometries_share_the_code(eager: None) -> None:
-    plain = Three(1, 1, 4, (20, 32), Geometry((3, 3)))
-    strided = Three(2, 3, 4, (41, 64), Geometry((5, 3), (2, 2), ((2, 2), (1, 1))))
-    Plan(plain.outputs[:1], (passes.native_convolutions,))
-    before = correlation.cache_info().misses
-    Plan(strided.outputs[:1], (passes.native_convolutions,))
-    assert correlation.cache_info().misses == before
+def test_other_geometries_share_the_code(eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    computing = importlib.import_module("gradwire.runtime.engine.compiler.computing")
+    compiled, nests = computing._compiled, set()
+
+    def noted(nest: Nest) -> Kernel:
+        if nest.tile is not None:
+            nests.add(nest)
+        return compiled(nest)
+
+    monkeypatch.setattr(computing, "_compiled", noted)
+    plain = Three(3, 2, 4, (21, 33), Geometry((3, 3)))
+    strided = Three(2, 2, 4, (37, 61), Geometry((5, 3), (2, 2), ((2, 2), (1, 1))))
+    for three in (plain, strided):
+        Plan(three.outputs[:1], (passes.native_convolutions,))
+    assert len(nests) == 1
 
 
 # ---- what follows -----------------------------------------------------------------------------

@@ -85,6 +85,7 @@ def product_of(
     return Store(1, written, left.dtype.name, fold, bias, ending.has_relu)
 
 
+@by_identity
 class Images(NamedTuple):
     """Images (batch, …) as windows read them: bytes between groups of channels, and tables of bytes
     (see ``Store.row``): pairs of where vectors of places are in an image and in the other images,

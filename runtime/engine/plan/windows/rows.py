@@ -136,14 +136,17 @@ class Rows:
 
     def windows(self, images: Array, channels: int, rows: Phase, columns: Phase) -> Images:
         """How windows of so many channels, those of a group, read images that lie so."""
-        size = images.itemsize
+        size, taps = images.itemsize, self.offsets(channels, rows, columns)
+        if self._axes[1].length == columns.positions:  # all rows are one
+            columns = columns._replace(positions=rows.positions * columns.positions)
+            rows = rows._replace(positions=1)
         whole, cut = self.vectors(rows, columns, vector(images.dtype.name, columns.positions))
         return Images(
             images,
             group=channels * self.channel * size,
             vectors=np.concatenate([whole, cut]) * size,
             whole=len(whole),
-            taps=self.offsets(channels, rows, columns).ravel() * size,
+            taps=taps.ravel() * size,
             row=columns.positions,
         )
 

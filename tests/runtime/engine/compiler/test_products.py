@@ -50,6 +50,12 @@ class Drawn:
         self.right = self._array((*part, terms, columns))
         if chosen.random() < 0.1:
             self.left, self.right = self.left[..., ::2], self.right[..., ::2, :]
+        if chosen.random() < 0.1:
+            self.left, self.right = self.left[..., ::-1, ::-1], self.right[..., ::-1, ::-1]
+        if chosen.random() < 0.1:
+            self.left = np.broadcast_to(self.left[..., :1, :], self.left.shape)
+        if chosen.random() < 0.1:
+            self.right = np.broadcast_to(self.right[..., :1, :], self.right.shape)
         bias = self._array((1, columns))[0] if chosen.random() < 0.3 else None
         if bias is not None and columns > 1 and bias.strides[0] != bias.itemsize:
             bias = bias.copy()

@@ -136,7 +136,7 @@ class _Products:
         own = [axis for axis in singles if axis in self.across and axis not in self.along]
         self.r = max(own, key=lambda axis: axis.extent, default=Axis("r", 1))
         self.batch = [axis for axis in singles if axis != self.r]
-        self.registers = 32 if machine.lanes() == 16 else 16
+        self.registers = 28 if machine.lanes() == 16 else 16
 
     def _extents(self) -> tuple[int, int, int]:
         """Places of both axes of tiles, and of all others."""

@@ -19,6 +19,7 @@ from gradwire.runtime.engine.compiler.front import (
     Images,
     copy_of,
     correlation_of,
+    gathered_of,
     product_of,
     store_of,
     taps_of,
@@ -26,7 +27,7 @@ from gradwire.runtime.engine.compiler.front import (
 )
 from gradwire.runtime.engine.compiler.products import tiled
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
-from gradwire.runtime.engine.compiler.tiles import Tiles, Windows
+from gradwire.runtime.engine.compiler.tiles import Gathered, Tiles, Windows
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
@@ -53,7 +54,9 @@ PLAIN = Ending()
 
 @lru_cache(maxsize=256)
 def _compiled(nest: Nest) -> Kernel:
-    emitter = Emitter if nest.tile is None else Windows if nest.tile.windows else Tiles
+    emitter = Emitter if nest.tile is None else Tiles
+    if nest.store.row or nest.store.is_gathered:
+        emitter = Windows if nest.store.row else Gathered
     return Kernel(*machine.function(emitter(nest).text(), "nest", is_vector=True))
 
 
@@ -138,6 +141,24 @@ def taps(windows: Images, gradients: Array, out: Array, groups: int) -> Job:
     tables = {"table_v": windows.taps, "table_k": windows.vectors}
     work = gradients.size * out[0].size // MULTIPLICATIONS
     return Computation(found, gradients, work, [windows.images], tables).into(out)
+
+
+def gathered(
+    images: Images,
+    rows: Array,
+    terms: Array,
+    factors: Array,
+    out: Array,
+    ending: Ending = PLAIN,
+    above: Array | None = None,
+) -> Job:
+    """The job that computes sums of what is at ``rows`` and ``terms``, tables of bytes, in images
+    times factors (see ``gathered_of``).
+    """
+    found = _cheapest(gathered_of(images.group, factors, out, ending, above is not None))
+    work = out.size * terms.size // MULTIPLICATIONS
+    others = images.images, ending.bias, above
+    return Computation(found, factors, work, others, {"table_v": rows, "table_k": terms}).into(out)
 
 
 def _cheapest(store: Store) -> Schedule:

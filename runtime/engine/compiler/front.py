@@ -134,6 +134,21 @@ def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store
     return Store(1, _steps([g, r, v], [r.extent * row, row, size]), dtype, fold, row=windows.row)
 
 
+def gathered_of(group: int, factors: Array, out: Array, ending: Ending, is_clipped: bool) -> Store:
+    """Sums of what is gathered times factors (groups, filters, terms); the result is (rows, groups,
+    filters), and ``group`` are the bytes between groups of what is gathered.
+    """
+    size, dtype, bias = out.itemsize, out.dtype.name, ending.bias
+    g, v, k = (Axis(*x) for x in zip("gvk", factors.shape, strict=True))
+    r = Axis("r", len(out))
+    fold = Fold("sum", Read(0, _steps([g, v, k], factors.strides), dtype), (k,))
+    fold = fold._replace(by=Read(2, _steps([g, r, k], [group, 1, size]), dtype))
+    added = None if bias is None else Read(3, _steps([g, v], bias.strides), dtype)
+    steps = _steps([r, g, v], out.strides)
+    store = Store(1, steps, dtype, fold, added, ending.has_relu, is_clipped)
+    return store._replace(is_gathered=True)
+
+
 def _axes(source: Array) -> list[Axis]:
     return [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
 

@@ -99,7 +99,8 @@ def tiled(store: Store, lanes: int) -> Schedule | None:
 
 def tilings(store: Store) -> Iterator[Schedule]:
     """All ways."""
-    store = store if store.row else merged(store)
+    has_tables = store.row or store.is_gathered
+    store = store if has_tables else merged(store)
     places = [
         (step, axis, array)
         for array in (2, 0)
@@ -108,9 +109,9 @@ def tilings(store: Store) -> Iterator[Schedule]:
     ]
     size = np.dtype(store.dtype).itemsize
     beside = [(axis, array) for step, axis, array in places if step == size]
-    if store.row or not places:
-        named = [axis for axis, _ in store.steps if axis.name == "v" and store.row]
-        beside = [(axis, 2) for axis in (*named, Axis("v", 1))]
+    if has_tables or not places:
+        named = [axis for axis, _ in store.steps if axis.name == "v" and has_tables]
+        beside = [(axis, 0 if store.is_gathered else 2) for axis in (*named, Axis("v", 1))]
     for v, wide in beside[:1]:
         costs = _Products(store, v, wide)
         yield from map(costs.laid_out, costs.choices())
@@ -146,7 +147,8 @@ class _Products:
         """All tiles, with what each costs."""
         rows, columns, _ = self._extents()
         is_deep = self.along.get(self.k) == self.across.get(self.k) == self.bytes
-        ways, row = [False, True] if is_deep else [False], self.store.row
+        is_free, row = is_deep and not self.store.is_gathered, self.store.row
+        ways = [False, True] if is_free else [False]
         if row:
             ways = [len(self.store.term.axes) > 1]
         for is_along in ways:
@@ -162,7 +164,7 @@ class _Products:
     def _cost(self, lanes: int, units: int, high: int, is_along: bool) -> float:
         rows, columns, count = self._extents()
         reads, sums = high + units, high * units
-        if self.store.row:
+        if self.store.row or self.store.is_gathered:
             reads += TABLE
         own = high if self.across.get(self.r) != self.bytes else 0
         step = max(sums / 2, reads / 2, LATENCY) + EACH * reads + STEP
@@ -314,9 +316,12 @@ class _Products:
             steps=steps(1, self.store.steps),
             term=fold._replace(of=read(fold.of), by=read(fold.by), axes=(names[self.k],)),
             bias=None if bias is None else read(bias),
+            row=min(self.store.row, 1),
         )
         arrays = [f"array{i}" for i in (0, 1, 2, *([3] if bias else []))]
-        arrays += ["array4"] * store.is_clipped + ["table_v", "table_k"] * bool(store.row)
+        arrays += ["array4"] * store.is_clipped + ["table_v", "table_k"] * (
+            store.row > 0 or store.is_gathered
+        )
         is_short = not choice.is_along and columns < choice.units * choice.lanes
         nest = Nest(
             store=store,
@@ -328,7 +333,7 @@ class _Products:
             in_parts=("part", "k") in order or ("part", "n") in order,
             joined=False,
             frame=(*arrays, *numbers),
-            tile=Tile(choice.rows, order, cut, self.wide, is_short, bool(store.row)),
+            tile=Tile(choice.rows, order, cut, self.wide, is_short),
         )
         turns = (
             count * numbers[f"tiles_{cut}"] if cut else self.batch[0].extent if self.batch else 1

@@ -88,7 +88,6 @@ class Tile(NamedTuple):
     over a "part" of the fold; to "lay" an axis is to copy the operand that lies along it so that
     all of a tile is side by side. Threads share the tiles of the ``cut`` axis. ``wide`` is the
     operand that lies along ``v``. Where a tile is all of that axis, its vectors may ``overlap``.
-    Of ``windows`` tables say where they are read.
     """
 
     rows: int
@@ -96,7 +95,6 @@ class Tile(NamedTuple):
     cut: str
     wide: int
     overlap: bool
-    windows: bool
 
 
 class Nest(NamedTuple):

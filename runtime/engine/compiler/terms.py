@@ -69,6 +69,8 @@ class Store(NamedTuple):
     """In sums over windows, the results that lie side by side at most, along the axis ``v``. These
     are of places, and the terms ``k`` of taps, of which tables say where in array 2 they are.
     """
+    is_gathered: bool = False
+    """Whether, in other sums of products, tables say where in array 2 rows and terms are."""
 
     @property
     def reads(self) -> list[Read]:

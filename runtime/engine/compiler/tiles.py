@@ -435,7 +435,29 @@ class Tiles(Emitter):
         return (w.multiply(first, w.bytes),) * 2
 
 
-class Windows(Tiles):
+class _Tables(Tiles):
+    """Sums of products of which tables say where the terms of array 2 are."""
+
+    def _entry(self, table: str, number: str | int, side: int = 0, sides: int = 1) -> str:
+        number = self.w.add(self.w.multiply(number, sides), side)
+        return self.w.entry(f"%table_{table}", number)
+
+    def _at(self, line: _Line, k: str | int) -> str:
+        if line.step == "%table_k":
+            return self.w.add(line.place, self._entry("k", self.w.add(self._terms[0], k)))
+        return super()._at(line, k)
+
+
+class Gathered(_Tables):
+    """Those of which tables also say where its rows are."""
+
+    def _lines(self, place: Place) -> list[_Line]:
+        w, (first,) = self.w, self._firsts("r", self._now["r"])
+        rows = [self._entry("v", w.add(first, a)) for a in range(self.tile.rows)]
+        return [_Line(w.kept(w.add(place[2], x)), "%table_k") for x in rows]
+
+
+class Windows(_Tables):
     """Sums over windows: taps of them, and vectors of places, are where tables have them."""
 
     def __init__(self, nest: Nest) -> None:
@@ -446,10 +468,6 @@ class Windows(Tiles):
     def _term(self, place: str, array: int) -> str:
         """Terms are at places of their own."""
         return place
-
-    def _entry(self, table: str, number: str | int, side: int = 0, sides: int = 1) -> str:
-        number = self.w.add(self.w.multiply(number, sides), side)
-        return self.w.entry(f"%table_{table}", number)
 
     def _place(self, u: int, side: int) -> str:
         """Where a vector of the tile is: in array 2, or in the result."""
@@ -470,11 +488,6 @@ class Windows(Tiles):
 
     def _fetch(self, places: list[list[str]], vectors: list[_Line]) -> None:
         """Neighbours have brought it."""
-
-    def _at(self, line: _Line, k: str | int) -> str:
-        if line.step == "%table_k":
-            return self.w.add(line.place, self._entry("k", k))
-        return super()._at(line, k)
 
     def _columns(self, place: Place) -> list[str]:
         w, (first,) = self.w, self._firsts("v", self._now["v"])

@@ -38,15 +38,15 @@ def correlate(
     ``out``, is not above 0.
     """
     groups, filters, channels = weights.shape[:3]
-    if filterwise.suits(images.dtype, filters, along.positions):
-        given = images, rows, down, along, weights, out, bias, least, above
-        return filterwise.correlate(*given)
     steps, found = _lying(weights, weights[0, 0].flags.c_contiguous, images.dtype)
     if bias is not None:
         more, bias = _lying(bias, True, images.dtype)
         steps += more
     windows = rows.windows(images, channels, down, along)
     packed, ending = found.reshape(groups, filters, -1), Ending(bias, least == 0)
+    if filterwise.suits(images.dtype, filters, along.positions):
+        places = rows.places(images, down, along)
+        return [*steps, *filterwise.correlate(windows, places, packed, out, ending, above)]
     return [*steps, correlation(windows, packed, out, ending, above)]
 
 

@@ -150,6 +150,13 @@ class Rows:
             row=columns.positions,
         )
 
+    def places(self, images: Array, rows: Phase, columns: Phase) -> Array:
+        """Where each place of all images is that lie so, in bytes."""
+        single, _ = self.vectors(rows, columns, 1)
+        starts = np.arange(len(images)) * images.strides[0]
+        found: Array = starts[:, None] + single[:, 0] * images.itemsize
+        return found.ravel()
+
     def vectors(self, rows: Phase, columns: Phase, lanes: int) -> tuple[Array, Array]:
         """Where vectors of results read and where they belong, in elements: (vectors, 2).
 

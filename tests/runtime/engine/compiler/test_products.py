@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, Geometry
-from gradwire.runtime.engine.compiler.computing import Computation, correlation, product, taps
+from gradwire.runtime.engine.compiler.computing import (
+    Computation,
+    correlation,
+    gathered,
+    product,
+    taps,
+)
 from gradwire.runtime.engine.compiler.front import Ending, product_of
 from gradwire.runtime.engine.compiler.products import tiled, tilings
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, Tile
@@ -156,6 +162,7 @@ class Drawn3:
             for j, (column, from_column) in enumerate(columns.copies):
                 laid[:, :, i, j, row, column] = self.images[:, :, from_row, from_column]
         self.windows = Rows(rows, columns).windows(laid, 2, down, along)
+        self.rows = Rows(rows, columns).places(laid, down, along)
         self.places = 3, 5 * groups, down.positions, along.positions
         self.gradients, self.above = drawn.standard_normal((2, *self.places)).astype(dtype)
         self.bias = drawn.standard_normal((groups, 5)).astype(dtype)
@@ -180,7 +187,7 @@ class Drawn3:
         assert (beside == UNTOUCHED).all()
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.sampled(one_in=13)
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("lanes", [8, 16])
 @pytest.mark.parametrize("groups", [1, 2])
@@ -200,6 +207,11 @@ def test_windows(
     monkeypatch.setattr(computing, "tiled", lambda store, _: drawn_from(list(tilings(store))))
     drawn_from, three = random.Random(0).choice, Drawn3(geometry, image, groups, dtype)
     weights = three.weights.reshape(groups, 5, -1)
+
+    def across(x: Any) -> Any:
+        """Places of all images, and their filters by groups."""
+        return x.transpose(0, 2, 3, 1).reshape(-1, groups, 5)
+
     y = three.exact(CONV2D, three.images, three.weights)
     sizes = three.exact(CONV2D, np.abs(three.images), np.abs(three.weights))
     sizes += np.abs(bias := three.bias.reshape(-1, 1, 1))
@@ -208,11 +220,19 @@ def test_windows(
     dw = three.exact(CONV2D_W, three.images, three.gradients)
     each = three.exact(CONV2D_W, np.abs(three.images), np.abs(three.gradients))
     with in_small_parts() if small else nullcontext():
-        for _ in range(4):
+        for _ in range(2):
             three.check(partial(correlation, three.windows, weights), y, sizes)
             how = partial(correlation, three.windows, weights, ending=ending, above=three.above)
             three.check(how, clipped, sizes)
             three.check(partial(taps, three.windows, three.gradients, groups=groups), dw, each)
+            gather = partial(gathered, three.windows, three.rows, three.windows.taps, weights)
+            three.check(gather, across(y), across(sizes))
+            above = across(three.above).copy()
+            three.check(partial(gather, ending=ending, above=above), across(clipped), across(sizes))
+            factors = across(three.gradients).copy().transpose(1, 2, 0)
+            gather = partial(gathered, three.windows, three.windows.taps, three.rows, factors)
+            weights_first = (x.reshape(groups, 5, -1).transpose(2, 0, 1) for x in (dw, each))
+            three.check(gather, *weights_first)
 
 
 def nest(left: Any, right: Any) -> Nest:

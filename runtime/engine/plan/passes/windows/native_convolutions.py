@@ -304,14 +304,13 @@ class WeightGradientTask(_RowsTask):
             g = np.empty(other.shape, images.dtype)
             steps.append(partial(np.copyto, g, other))
         filters = out.shape[0] // groups
-        if filterwise.suits(images.dtype, filters, shared.along.positions):
-            is_plain = out.dtype == g.dtype and out.flags.c_contiguous
-            found = out if is_plain else np.empty(out.shape, g.dtype)
-            how = shared.rows, shared.down, shared.along
-            steps += filterwise.multiply(self.values[0], images, *how, g, found)
-            return steps if found is out else [*steps, rounding(out, found)]
         is_plain = out.dtype == g.dtype and out.flags.c_contiguous
         found = out if is_plain else np.empty(out.shape, g.dtype)
-        windows = shared.rows.windows(images, out.shape[1], shared.down, shared.along)
-        steps.append(taps(windows, g, found, groups))
+        how = shared.down, shared.along
+        windows = shared.rows.windows(images, out.shape[1], *how)
+        if filterwise.suits(images.dtype, filters, shared.along.positions):
+            places = shared.rows.places(images, *how)
+            steps += filterwise.multiply(self.values[0], windows, places, g, found)
+        else:
+            steps.append(taps(windows, g, found, groups))
         return steps if found is out else [*steps, rounding(out, found)]

@@ -13,11 +13,11 @@ from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.primitives.convolution import Geometry
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.windows.filterwise import tap_tile_for, tile_for
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.windows import native_convolutions
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.windows import filterwise
+from tests.runtime.engine.compiler.products import in_small_parts
 
 pytest.importorskip("llvmlite")
 
@@ -119,10 +119,10 @@ def test_any_length_of_rows(width: int, filters: int) -> None:
     Convolved(GEOMETRIES["same"], filters, width=width).check()
 
 
-def test_sums_of_many_positions_are_added_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_of_many_positions_are_added_in_parts() -> None:
     """Also where the last part is smaller."""
-    monkeypatch.setattr(filterwise, "AT_ONCE", 28)
-    Convolved(GEOMETRIES["same"]).check()
+    with in_small_parts():
+        Convolved(GEOMETRIES["same"]).check()
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
@@ -148,18 +148,6 @@ def test_the_number_of_threads_changes_no_bit(name: str, limited: Callable[[int]
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-@pytest.mark.parametrize("lanes", [8, 16])
-@pytest.mark.parametrize("filters", [1, 16, 32, 40, 48, 64, 300])
-def test_tiles_fit_into_registers(filters: int, lanes: int) -> None:
-    """With vectors of operands beside the sums."""
-    for places in (1, 3, 7, 8, 14, 15, 28, 300):
-        tiles = (tile_for("float32", lanes, filters, places),
-                 tap_tile_for("float32", lanes, filters, places, 99))  # fmt: skip
-        for tile in tiles:
-            assert 0 < tile.rows * tile.length <= lanes
-            assert tile.rows * tile.length * tile.vectors + tile.vectors < 32
-
-
 def test_which_vectors_are_better_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(machine, "lanes", lambda: 16)
@@ -169,4 +157,5 @@ def test_which_vectors_are_better_filled(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not filterwise.suits("float32", 20, 14)
     assert not filterwise.suits("float32", 64, 32)
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    assert not filterwise.suits("float32", 64, 14)
+    assert filterwise.suits("float32", 64, 14)
+    assert not filterwise.suits("float32", 64, 16)

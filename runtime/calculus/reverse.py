@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import GradwireError, Location, RunError, ShapeError
@@ -86,6 +86,9 @@ def sweep(
         if value.index <= last:
             is_target[value.index - first] = 1
     open_slots = _open_slots(values, is_target, rules)
+    firsts = _firsts(values, open_slots)
+    together: dict[int, list[tuple[Value, Value]]] = {}
+    """By the place of the first of some values that are computed at once: their adjoints."""
     incoming: list[list[Value] | None] = [None] * len(values)
     for head, seed in starts:
         if head.index >= first:
@@ -95,18 +98,25 @@ def sweep(
     owner = trace.owner
     for place in range(len(values) - 1, -1, -1):
         parts, slots = incoming[place], open_slots[place]
-        if parts is None or not (slots or is_target[place]):
+        if (parts is None or not (slots or is_target[place])) and place not in together:
             continue
         incoming[place] = None
         value = values[place]
         if trace.owner is None:
             trace.owner = value.owner
-        adjoint = rules.total(value, parts)
-        if is_target[place]:
-            adjoints[value] = adjoint
-        for slot in slots:
-            part = rules.contribution(adjoint, value, slot)
-            _add(incoming, value.inputs[slot].index - first, part)
+        if parts is not None:
+            adjoint = rules.total(value, parts)
+            if is_target[place]:
+                adjoints[value] = adjoint
+            if slots and place in firsts:
+                together.setdefault(firsts[place][0], []).append((value, adjoint))
+                slots = ()
+            for slot in slots:
+                part = rules.contribution(adjoint, value, slot)
+                _add(incoming, value.inputs[slot].index - first, part)
+        if place in together:
+            for slot, part in _back(together.pop(place), firsts[place][1]).items():
+                _add(incoming, value.inputs[slot].index - first, part)
         trace.owner = owner
     return adjoints
 
@@ -137,6 +147,30 @@ def _open_slots(
             found[place] = slots
             leads[place] = 1
     return found
+
+
+def _firsts(
+    values: Sequence[Value], open_slots: Sequence[Sequence[int]]
+) -> dict[int, tuple[int, set[int]]]:
+    """By the place of a value that is computed at once with others: the place of the first of
+    them, and the open slots of all.
+    """
+    found: dict[int, tuple[int, set[int]]] = {}
+    alike: dict[tuple[int, ...], tuple[int, set[int]]] = {}
+    for place, value in enumerate(values):
+        if value.primitive.together is not None and open_slots[place]:
+            key = id(value.attributes["body"]), *(x.index for x in value.inputs)
+            found[place] = alike.setdefault(key, (place, set()))
+            found[place][1].update(open_slots[place])
+    return found
+
+
+def _back(adjoints: Sequence[tuple[Value, Value]], slots: Iterable[int]) -> Mapping[int, Value]:
+    """What comes back to the slots from values that are computed at once, where any is open."""
+    primitive = adjoints[0][0].primitive
+    assert primitive.together is not None  # or they were not found together
+    opened = [slot for slot in slots if any(v.primitive.rule(slot) for v, _ in adjoints)]
+    return primitive.together(adjoints, opened)
 
 
 def _contribution(xp: Namespace, adjoint: Value, value: Value, slot: int) -> Value:

@@ -53,7 +53,8 @@ class Primitive:
     that have no exact kernel: float32 scalars are computed in float64 and rounded (see
     ``Value.kernel``). ``scalar_kernel`` is that of scalars, where numpy's is off by more than a
     unit in the last place of float64. Kernels and rules of plug-ins run guarded (see
-    ``gradwire.blocks.plugins``).
+    ``gradwire.blocks.plugins``). ``together(adjoints, slots)`` goes back through several values
+    that have equal inputs and are computed at once, by slot (see ``scan``).
     """
 
     name: str
@@ -69,6 +70,7 @@ class Primitive:
     scalar_kernel: Callable[..., Any] | None = None
     no_derivative: NoDerivative | None = None
     closed: Mapping[int, NoDerivative] = field(default_factory=dict)
+    together: Callable[..., Mapping[int, Value]] | None = None
     spelling: Spelling = Spelling()
 
     def __post_init__(self) -> None:

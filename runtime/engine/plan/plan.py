@@ -21,6 +21,7 @@ from gradwire.runtime.engine.plan.jobs import joined, planned
 from gradwire.runtime.engine.plan.memory import BlockArrays, Memory
 from gradwire.runtime.engine.plan.overwriting import free_places
 from gradwire.runtime.engine.plan.passes import DEFAULT, Pass
+from gradwire.runtime.engine.plan.passes.late import groups, groups_of_few
 from gradwire.runtime.engine.plan.simplify import Same, simplify
 from gradwire.runtime.engine.plan.sparse.reading import rows_reader
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
@@ -117,6 +118,12 @@ class Plan:
                 for value, inputs in computed
                 if not self._bound(value, inputs)
             ]
+            if any(v.primitive.together is not None for v, _ in computed):
+                from gradwire.runtime.engine.plan.scans import scans_joined  # few plans have loops
+
+                # What a group computes for all steps at once is read from memory by each.
+                few = [each for each in passes if each not in (groups, groups_of_few)]
+                tasks = scans_joined(tasks, lambda values, *how: Plan(values, few, *how))
             if by_rows:
                 from gradwire.runtime.engine.plan.passes.lookups import (
                     rows_looked_up,  # few plans need it
@@ -138,7 +145,7 @@ class Plan:
         rows = joined(self._steps)
         self._joined = [step for step, _ in rows]
         self._stand_for = [count for _, count in rows]
-        self.bytes = memory.bytes
+        self.bytes = memory.bytes + sum(task.bytes for task in working)
         """Bytes of memory for intermediate values and results."""
         self._forget_between(outputs)
 
@@ -147,9 +154,10 @@ class Plan:
 
         Raises RunError with the block that failed, and Interrupted where the run is cancelled.
         """
-        self._silent.run(self._execute)
+        self._silent.run(self.execute)
 
-    def _execute(self) -> None:
+    def execute(self) -> None:
+        """Run in the context of the caller, as a part of another plan."""
         steps = iter(self._joined)
         try:
             for step in until_cancelled(steps):

@@ -53,6 +53,8 @@ class Task:
     """Whether threads of the engine's own take parts of a product of matrices."""
     settles: bool = False
     """Whether it must know what is given before memory is allotted."""
+    bytes: int = 0
+    """Bytes of memory that it has of its own, once it is bound."""
     givable: Sequence[Value] = ()
     """Values that it can leave in new memory in each run, which is the caller's from then on."""
 

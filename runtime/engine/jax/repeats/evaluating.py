@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jax import lax
@@ -12,10 +12,11 @@ from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.calculus.dtypes import NUMPY, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT
 from gradwire.runtime.engine.jax.repeats.parts import Joined, Loop, Span, Zeros
+from gradwire.runtime.engine.jax.scans import scanned
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.jax.repeats.parts import Part, Piece, Rows
+    from gradwire.runtime.engine.jax.repeats.parts import Computed, Part, Piece, Rows
 
 Env: TypeAlias = "dict[Value, Any]"
 Apply: TypeAlias = "Callable[[Value, Sequence[Any]], Any]"
@@ -39,6 +40,7 @@ def evaluate(parts: Sequence[Part], env: Env, apply: Apply, failure: Apply) -> l
     with the same primitive, attributes and owner.
     """
     failures = []
+    scans = _scans(parts)
     for part in parts:
         if isinstance(part, Loop):
             failures += _loop(part, env, apply, failure)
@@ -46,6 +48,11 @@ def evaluate(parts: Sequence[Part], env: Env, apply: Apply, failure: Apply) -> l
             env[part.value] = _joined(part, env)
         elif part[0].primitive is CONSTANT:
             env.setdefault(part[0], jnp.asarray(part[0].attributes["array"]))
+        elif part[0] not in env and part[0].primitive.together is not None:
+            arrays = [env[x] for x in part[1]]
+            found, told = scanned(scans[_key(part)], arrays, apply, failure)
+            env.update(found)
+            failures += [Failure(values, flags) for values, flags in told]
         elif part[0] not in env:
             value, arrays = part[0], [env[x] for x in part[1]]
             flag = failure(value, arrays)
@@ -53,6 +60,20 @@ def evaluate(parts: Sequence[Part], env: Env, apply: Apply, failure: Apply) -> l
                 failures.append(Failure((value,), jnp.reshape(flag, (1,))))
             env[value] = apply(value, arrays)
     return failures
+
+
+def _scans(parts: Sequence[Part]) -> dict[Hashable, list[Value]]:
+    """The results of each scan that are wanted."""
+    found: dict[Hashable, list[Value]] = {}
+    for part in parts:
+        if not isinstance(part, Loop | Joined) and part[0].primitive.together is not None:
+            found.setdefault(_key(part), []).append(part[0])
+    return found
+
+
+def _key(part: Computed) -> Hashable:
+    """What the results of one scan have in common."""
+    return id(part[0].attributes["body"]), *map(id, part[1])
 
 
 def _loop(loop: Loop, env: Env, apply: Apply, failure: Apply) -> list[Failure]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.scan import needed_values, result_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus.scan import Body
 
 Computed: TypeAlias = "tuple[Value, list[Value]]"
 """A value and its inputs."""
@@ -93,10 +95,20 @@ Part: TypeAlias = "Computed | Joined | Loop"
 
 def count_operations(parts: Sequence[Part]) -> int:
     """How many operations are compiled: those of a loop once, and the rows that are taken."""
-    return sum(
-        count_operations(part.parts) + len(part.single) if isinstance(part, Loop) else 1
-        for part in parts
-    )
+    scans: dict[int, tuple[Body, set[Value]]] = {}
+    count = 0
+    for part in parts:
+        if isinstance(part, Loop):
+            count += count_operations(part.parts) + len(part.single)
+        elif isinstance(part, Joined) or part[0].primitive.together is None:
+            count += 1
+        else:
+            body: Body = part[0].attributes["body"]
+            scans.setdefault(id(body), (body, set()))[1].add(result_of(part[0]))
+    for body, results in scans.values():
+        afters = [each.after for each in body.carried]
+        count += len(needed_values([*results, *afters], body.leaves))
+    return count
 
 
 def places(parts: Sequence[Part]) -> list[Value]:

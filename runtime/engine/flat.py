@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from gradwire.blocks.block import Block
@@ -43,6 +45,10 @@ class Instance:
     like: InstancePath | None = None
     """The instance whose shape and dtype it must have: that of the step before, for what a Scan
     carries."""
+    loop: InstancePath | None = None
+    """The Scan of which this is in the first step, where that stands for all of them."""
+    after: tuple[PortPath, ...] = ()
+    """What comes before it, beside what it reads."""
 
     @property
     def owner(self) -> PortName:
@@ -52,6 +58,14 @@ class Instance:
     def port(self, name: str) -> PortPath:
         """The path of a port of this block."""
         return self.path.port(name)
+
+
+class Loop(NamedTuple):
+    """A Scan whose first step stands for all: by input what enters, by output what it gives out."""
+
+    scan: Scan
+    entering: Mapping[str, InstancePath]
+    leaving: Mapping[str, InstancePath]
 
 
 @dataclass
@@ -75,6 +89,8 @@ class Flat:
     aliases: dict[PortPath, PortPath] = field(default_factory=dict)
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     scans: dict[InstancePath, Scan] = field(default_factory=dict)
+    loops: dict[InstancePath, Loop] = field(default_factory=dict)
+    """The Scans of which only the first step is here, see ``flatten``."""
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
     folder: Path | None = None
     """Where the file of the diagram is."""
@@ -89,6 +105,8 @@ class Flat:
         """The path of a block or port, with that of an own or shared variable made canonical, and
         that of an output of a page, a Formula block or a Scan that of the output inside.
         """
+        if self.loops:
+            name = self.first_step(name)
         name = self.owned.get(name, self.aliases.get(PortPath(name), name))
         path = PortPath(name)
         variable = self.shared.get(path.block)
@@ -99,7 +117,38 @@ class Flat:
     def names(self, variable: str) -> tuple[InstancePath, ...]:
         """All paths of a variable, the canonical one first."""
         first = InstancePath(self.canonical(variable))
-        return self._names.get(first, (first,))
+        names = self._names.get(first, (first,))
+        return tuple(name for each in names for name in self._in_steps(each))
+
+    def first_step(self, name: str) -> str:
+        """What a path in a step of a loop is called in the first one, if it stands for a variable;
+        other paths as they are.
+        """
+        first = self.in_first_step(InstancePath(name))
+        return first if first in self.owned or self._is_variable(first) else name
+
+    def in_first_step(self, name: InstancePath) -> InstancePath:
+        """A path in a step of a loop as it is in the first one; other paths as they are."""
+        for path, loop in self.loops.items():
+            if name.startswith(f"{path}/"):
+                number, _, rest = name[len(path) + 1 :].partition("/")
+                if rest and loop.scan.has_step(number):
+                    return InstancePath(f"{path}/0/{rest}")
+        return name
+
+    def _is_variable(self, name: str) -> bool:
+        path = PortPath(name).block
+        instance = self.instances.get(path)
+        block = None if instance is None else instance.block
+        return path in self.shared or (isinstance(block, Source) and block.kind == "variable")
+
+    def _in_steps(self, path: InstancePath) -> list[InstancePath]:
+        """A path in the first step of a loop as it is in each."""
+        for use, loop in self.loops.items():
+            if path.startswith(f"{use}/0/"):
+                rest = path[len(use) + 3 :]
+                return [InstancePath(f"{use}/{step}/{rest}") for step in range(loop.scan.steps)]
+        return [path]
 
     @cached_property
     def _names(self) -> dict[InstancePath, tuple[InstancePath, ...]]:
@@ -121,6 +170,8 @@ class Flat:
     def predecessors(self, instance: Instance) -> list[InstancePath]:
         """The blocks that an instance reads, in port order."""
         blocks = [self.source(source).block for _, source in instance.wires.values()]
+        if instance.after:
+            blocks += [self.source(source).block for source in instance.after]
         return [block for block in blocks if block in self.instances]
 
 

@@ -42,10 +42,16 @@ class _Use:
     """The index of each page block on its path, in its page, and the number of each step."""
     like: Mapping[str, InstancePath] = field(default_factory=dict)
     """PageInputs, with the instance whose shape and dtype each must have."""
+    loop: InstancePath | None = None
+    """The Scan of which this is in the first step, where that stands for all of them."""
 
 
-def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
-    """Expand all uses from ``page`` on, except where checks report recursion or an excess."""
+def flatten(diagram: Diagram, page: str = MAIN, loops: int | None = None) -> Flat:
+    """Expand all uses from ``page`` on, except where checks report recursion or an excess.
+
+    With ``loops`` the first step stands for all steps of Scans that have more of them, no
+    condition, and are in no other such Scan: of the others, there are no instances.
+    """
     flat = Flat(
         folder=diagram.folder,
         comparison=diagram.comparison,
@@ -60,6 +66,7 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
         flat.uses.setdefault(use.page, []).append(use.path)
         for index, instance in enumerate(_instances(flat, diagram, use)):
             block, identity = instance.block, (use.scope, use.page, instance.name)
+            instance.loop = use.loop
             is_plain = plain_ports(type(block)) is not None  # asking for a class takes longer
             if not is_plain and isinstance(block, Formula):
                 if expansion.sizes[use.page].fits:
@@ -84,9 +91,10 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
                     block.literals,
                     scope,
                     (*use.position, index),
+                    loop=use.loop,
                 )
                 if isinstance(block, Scan):
-                    pending += reversed(_steps(flat, diagram, instance, block, inner))
+                    pending += reversed(_steps(flat, diagram, instance, block, inner, loops))
                 else:
                     pending.append(inner)
     _share(flat, variables.values())
@@ -94,14 +102,23 @@ def flatten(diagram: Diagram, page: str = MAIN) -> Flat:
     return flat
 
 
-def _steps(flat: Flat, diagram: Diagram, instance: Instance, scan: Scan, whole: _Use) -> list[_Use]:
+def _steps(
+    flat: Flat,
+    diagram: Diagram,
+    instance: Instance,
+    scan: Scan,
+    whole: _Use,
+    loops: int | None,
+) -> list[_Use]:
     """The uses of its page that a Scan makes, except where checks report its parameters."""
     page = diagram.pages[scan.page]
     inner = page_ports(page)
     if any(scan_problems(scan, inner, Location())):
         return []
-    from gradwire.runtime.engine.unrolling import unroll  # few diagrams have a Scan
+    from gradwire.runtime.engine.unrolling import first_step, unroll  # few diagrams have a Scan
 
+    is_loop = loops is not None and scan.steps > loops and not scan.condition and not whole.loop
+    steps = first_step if is_loop else unroll
     return [
         _Use(
             step.path,
@@ -110,8 +127,9 @@ def _steps(flat: Flat, diagram: Diagram, instance: Instance, scan: Scan, whole: 
             scope=whole.scope,
             position=(*whole.position, step.number),
             like=step.like,
+            loop=instance.path if is_loop else whole.loop,
         )
-        for step in unroll(flat, instance, scan, page, inner)
+        for step in steps(flat, instance, scan, page, inner)
     ]
 
 
@@ -119,7 +137,7 @@ def _expand(flat: Flat, whole: Instance, formula: Formula) -> None:
     """Add the instances inside a Formula block; its inputs take its wires or literals."""
     for name, block in inside(formula.expression).blocks.items():
         path = whole.path / name
-        part = Instance(path, whole.page, whole.name, block, (), part=name)
+        part = Instance(path, whole.page, whole.name, block, (), part=name, loop=whole.loop)
         if name in formula.content.inputs:
             part.inputs = ("x",)
             if name in whole.wires:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.block import Opaque, Shape, Source
 from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError, reason_of
-from gradwire.blocks.importing.kinds import is_dataset, is_view
+from gradwire.blocks.importing.kinds import is_dataset, is_kind, is_view
+from gradwire.blocks.library.pages import Scan
 from gradwire.blocks.limits import MAX_VALUES
 from gradwire.blocks.paths import path_text
 from gradwire.blocks.trees import Tree
 from gradwire.runtime.calculus import Trace, Value
+from gradwire.runtime.calculus.bodies import BodyTrace, ClosedBody
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.data.opening import open_rows
 from gradwire.runtime.diagram.checks.checks import check
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.diagram.model import MAIN, Diagram
+from gradwire.runtime.diagram.plain import blocks_of
 from gradwire.runtime.engine.flat import Instance, topological_order
 from gradwire.runtime.engine.flatten import flatten
 from gradwire.runtime.engine.infer import infer_shapes
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     _Kind: TypeAlias = tuple[Shape, str]
     """The shape and dtype of an array."""
 
+LONG = 64
+"""Steps up to which a Scan is computed faster without a loop."""
+
 
 @uncollected()
 def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN) -> Program:
@@ -49,6 +55,31 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
         program.blocked[path] = path
     _Lowering(program, infer_shapes(flat, instances, shapes or {})).run(instances)
     program.forward_end = len(program.trace.values)
+    return program
+
+
+@uncollected()
+def lower_loops(
+    diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN
+) -> Program | None:
+    """The program with long Scans as loops, without the ports and wires of their steps.
+
+    None where no Scan is long, where there is a problem, and where a step does not stand for all.
+    """
+    if not any(blocks_of(each, Scan) for each in diagram.pages.values()):
+        return None
+    flat = flatten(diagram, page, LONG)
+    if not flat.loops:
+        return None
+    problems = list(check(diagram))
+    program = Program(Trace(), flat, diagnostics=problems, checked=len(problems))
+    instances, looped = topological_order(flat)
+    if looped:
+        return None
+    try:
+        _LoopLowering(program, infer_shapes(flat, instances, shapes or {})).run(instances)
+    except _NoLoopError:
+        return None
     return program
 
 
@@ -234,12 +265,16 @@ class _Lowering:
             program.ports[instance.port("out")] = leaf
             return
         arguments = [self._argument(instance, port) for port in instance.inputs]
-        results = results_of(block, program.trace.xp, instance.inputs, arguments, self.forward)
+        results = self._results(instance, arguments)
         outputs = instance.outputs or [instance.port(name) for name in block.output_names()]
         for port, result in zip(outputs, results, strict=True):
             if instance.like is not None:
                 self._require_like(instance, result, instance.like)
             self._record(port, result)
+
+    def _results(self, instance: Instance, arguments: list[Any]) -> list[Any]:
+        xp = self.program.trace.xp
+        return results_of(instance.block, xp, instance.inputs, arguments, self.forward)
 
     def _require_like(self, instance: Instance, result: Any, before: InstancePath) -> None:
         """Raise ShapeError unless a carried value has the shape and dtype of the step before.
@@ -304,6 +339,169 @@ class _Lowering:
             self.program.trace.weak_integers[value] = number, port
         self.program.leaves[instance.port(port)] = Leaf(value, literal)
         return value
+
+
+class _NoLoopError(Exception):
+    """The first step of a Scan does not stand for all of them."""
+
+
+class _LoopLowering(_Lowering):
+    """Traces the first step of each loop as the body of a scan.
+
+    What depends on nothing that changes from step to step is traced outside, once.
+    """
+
+    def __init__(self, program: Program, shapes: Mapping[str, Shape]) -> None:
+        super().__init__(program, shapes)
+        self._bodies: dict[InstancePath, BodyTrace] = {}
+        self._inside: dict[PortPath, Value] = {}
+        """What a step reads of a port outside, if that changes from step to step."""
+        self._roles: dict[InstancePath, tuple[InstancePath, str]] = {}
+        """What enters and leaves a loop, with its path and the port."""
+        self._carried: dict[InstancePath, list[str]] = {}
+        """The outputs that are carried, in the order in which their inputs came."""
+        self._closed: dict[InstancePath, ClosedBody] = {}
+        for path, loop in program.flat.loops.items():
+            self._bodies[path] = BodyTrace(loop.scan.steps, loop.scan.reverse, path)
+            self._carried[path] = []
+            for name, at in (*loop.entering.items(), *loop.leaving.items()):
+                self._roles[at] = path, name
+
+    def run(self, instances: list[Instance]) -> None:
+        """Raises _NoLoopError where the steps may differ in more than their numbers."""
+        super().run(instances)
+        program, flat = self.program, self.program.flat
+        has_errors = any(problem.severity == "error" for problem in program.diagnostics)
+        bodies = [body.trace for body in self._bodies.values()]
+        if has_errors or program.failed or program.blocked or any(t.remarks for t in bodies):
+            raise _NoLoopError
+        program.forward_end = len(program.trace.values)
+        told = [remark.owner for remark in program.trace.remarks]
+        drawn = any(flat.instances[path].loop for path in (*program.drawn(), *told))
+        if drawn or any(trace.step is not None for trace in bodies) or self._has_losses():
+            raise _NoLoopError
+        for port in [port for port in program.ports if self._is_of_step(port)]:
+            del program.ports[port]
+        leaving = {at for loop in flat.loops.values() for at in loop.leaving.values()}
+        self._name_last()
+        for wire, target in list(program.wire_targets.items()):
+            if target in leaving or flat.instances[target].loop:
+                del program.wires[wire], program.wire_sources[wire], program.wire_targets[wire]
+
+    def _name_last(self) -> None:
+        """Call what reversed loops carry out as by their last step: there that is the first one."""
+        program, flat = self.program, self.program.flat
+        for path, loop in flat.loops.items():
+            for name, at in loop.leaving.items() if loop.scan.reverse else ():
+                if name in loop.scan.carry.values():
+                    old, new = at.port("out"), (path / "0" / name).port("out")
+                    program.ports[new] = program.ports.pop(old)
+                    flat.aliases[path.port(name)] = new
+                    for wire, source in program.wire_sources.items():
+                        if source == old:
+                            program.wire_sources[wire] = new
+
+    def _is_of_step(self, port: PortPath) -> bool:
+        instance = self.program.flat.instances[port.block]
+        if port in self._inside and self.program.ports[port].trace is not self.program.trace:
+            return True
+        is_variable = isinstance(instance.block, Source) and instance.block.kind == "variable"
+        return bool(instance.loop) and not is_variable
+
+    def _has_losses(self) -> bool:
+        """Whether backward may start in a step, at a Loss or a number that nobody reads, or a step
+        has what is fed or shown.
+        """
+        flat = self.program.flat
+        inside = [instance for instance in flat.instances.values() if instance.loop]
+        read = {flat.source(port) for each in flat.instances.values()
+                for _, port in each.wires.values()}  # fmt: skip
+        return any(
+            instance.block.head
+            or is_view(instance.block)
+            or (isinstance(instance.block, Source) and instance.block.kind == "input")
+            or any(
+                not self.program.ports[port].shape and port not in read
+                for name in instance.block.output_names()
+                if (port := instance.port(name)) in self.program.ports
+            )
+            for instance in inside
+        )
+
+    def _wire_up(self, instance: Instance) -> None:
+        super()._wire_up(instance)
+        if instance.loop is None:
+            return
+        for key, port in instance.wires.values():
+            source = self.program.flat.source(port)
+            if source in self._inside:
+                body = self._bodies[instance.loop]
+                body.trace.owner = instance.path
+                self.program.wires[key] = body.trace.xp.wire(self._inside[source])
+
+    def _mark(self, wire: WirePath, source: PortPath) -> None:
+        value = self.program.ports[source]
+        value.trace.owner = self.program.trace.owner
+        self.program.wires[wire] = value.trace.xp.wire(value)
+
+    def _results(self, instance: Instance, arguments: list[Any]) -> list[Any]:
+        loop, role = instance.loop, self._roles.get(instance.path)
+        if loop is None and role is None:
+            return super()._results(instance, arguments)
+        if not all(isinstance(x, Value | None) for x in arguments):
+            raise _NoLoopError
+        if role is not None:
+            return self._crossed(instance, *role, arguments)
+        assert loop is not None  # or it would cross
+        if is_kind(instance.block, "Recorded"):
+            raise _NoLoopError
+        body, values = self._bodies[loop], [x for x in arguments if x is not None]
+        if all(x.trace is not body.trace for x in values):
+            return self._plain(super()._results(instance, arguments))
+        body.trace.owner = instance.path
+        here = [x if x is None else body.here(x) for x in arguments]
+        return self._plain(results_of(instance.block, body.trace.xp, instance.inputs, here))
+
+    def _plain(self, results: list[Any]) -> list[Any]:
+        if not all(isinstance(x, Value) for x in results):
+            raise _NoLoopError
+        return results
+
+    def _crossed(
+        self, instance: Instance, path: InstancePath, name: str, arguments: list[Any]
+    ) -> list[Any]:
+        """What enters a loop, or leaves it."""
+        loop, body = self.program.flat.loops[path], self._bodies[path]
+        body.trace.owner = self.program.trace.owner
+        if loop.leaving.get(name) == instance.path:
+            return [self._left(path, name, arguments[0])]
+        results = super()._results(instance, arguments)
+        if name in loop.scan.over:
+            port = instance.port("0")
+            self._inside[port] = body.row(arguments[0])
+            return [self._inside[port]]
+        if name in loop.scan.carry:
+            if results[0].weak:
+                raise _NoLoopError
+            self._inside[instance.port("out")] = body.carry(results[0])
+            self._carried[path].append(loop.scan.carry[name])
+        return results
+
+    def _left(self, path: InstancePath, name: str, value: Value) -> Value:
+        body, carried = self._bodies[path], self._carried[path]
+        if path not in self._closed:
+            step = path / "0"
+            ports = [self.program.ports[(step / output).port("out")] for output in carried]
+            for output in self.program.flat.loops[path].leaving:
+                body.here(self.program.ports[(step / output).port("out")])
+            if not body.keeps(ports):
+                raise _NoLoopError
+            self._closed[path] = body.closed(ports)
+        if name in carried:
+            return self._closed[path].last(carried.index(name))
+        if value.weak:
+            raise _NoLoopError
+        return self._closed[path].stack(value)
 
 
 def _by_leaf(result: Any) -> dict[str, Value]:

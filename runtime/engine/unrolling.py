@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradwire.blocks.library.pages.joins import Elements, GoesOn, Kept, Stacked
+from gradwire.blocks.library.pages.joins import (
+    Elements,
+    FirstElement,
+    Gathered,
+    GoesOn,
+    Kept,
+    Stacked,
+)
 from gradwire.blocks.terms import term_name
 from gradwire.runtime.diagram.paths import InstancePath
-from gradwire.runtime.engine.flat import Flat, Instance
+from gradwire.runtime.engine.flat import Flat, Instance, Loop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +47,13 @@ def unroll(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports
     return _Unrolling(flat, whole, scan, page, ports).run()
 
 
+def first_step(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports) -> list[Step]:
+    """The first step of a Scan without a condition, which stands for all; adds what enters and
+    leaves the loop to ``flat``.
+    """
+    return [_Looping(flat, whole, scan, page, ports).first()]
+
+
 class _Unrolling:
     """The state between two steps: the carried values, and whether there is a further step."""
 
@@ -55,6 +69,9 @@ class _Unrolling:
         self._before: InstancePath | None = None
         self._rows: dict[str, dict[int, PortPath]] = {}
         """What each step gives at the outputs that are stacked."""
+
+    elements = Elements
+    """What gives the steps their elements."""
 
     def run(self) -> list[Step]:
         """The steps, once everything that joins them is in place."""
@@ -72,7 +89,7 @@ class _Unrolling:
         if name in scan.literals:
             given = type(given)(literals={"x": scan.literals[name]})
         if name in scan.over:
-            given = Elements(steps=scan.steps, literals=given.literals)
+            given = self.elements(steps=scan.steps, literals=given.literals)
         wire = self._whole.wires.get(name)
         entered = self._add(name, given, {} if wire is None else {"x": wire}, ("x",))
         if name in scan.carry:
@@ -138,6 +155,40 @@ class _Unrolling:
         inputs: tuple[str, ...],
     ) -> Instance:
         whole = self._whole
-        made = Instance(whole.path / part, whole.page, whole.name, block, inputs, wires, part=part)
+        made = Instance(
+            whole.path / part, whole.page, whole.name, block, inputs, wires, part=part,
+            loop=whole.loop,
+        )  # fmt: skip
         self._flat.instances[made.path] = made
         return made
+
+
+class _Looping(_Unrolling):
+    """One step only. What is carried out is called as by the last step, but of a reversed loop as
+    by the Scan: there the last step is the first one, which has these names already.
+    """
+
+    elements = FirstElement
+
+    def first(self) -> Step:
+        """The step, once what enters and leaves is in place."""
+        scan, whole = self._scan, self._whole
+        for name in self._ports.inputs:
+            self._enter(name)
+        entries = tuple(self._source(name, 0) for name in self._ports.inputs)
+        step = self._step(0)
+        # All of the step comes before what it gives out.
+        before = *entries, *((step.path / name).port("out") for name in self._ports.outputs)
+        *_, last = scan.order()
+        leaving = {}
+        for name in self._ports.outputs:
+            is_last = name in scan.carry.values() and not scan.reverse
+            part = InstancePath.of(str(last), name) if is_last else InstancePath(name)
+            steps = None if name in scan.carry.values() else scan.steps
+            leaving[name] = path = whole.path / part
+            wires = {"x": (path.wire("x"), (step.path / name).port("out"))}
+            self._add(part, Gathered(steps=steps), wires, ("x",)).after = before
+            self._flat.aliases[whole.port(name)] = path.port("out")
+        entering = {name: whole.path / name for name in self._ports.inputs}
+        self._flat.loops[whole.path] = Loop(scan, entering, leaving)
+        return step

@@ -92,7 +92,7 @@ class Course:
     @property
     def epoch(self) -> int | None:
         """How often all rows of the first data set were seen; None without data sets."""
-        for leaf in self.session.program.leaves.values():
+        for leaf in self.session.rolled.leaves.values():
             if isinstance(leaf.source, Stream):
                 batches = leaf.source.rows.batches("training")
                 return int(self.session.step_number / batches) if batches else None
@@ -298,7 +298,7 @@ def _session_of(diagram: Diagram, engine: str | Engine) -> Session:
 
 
 def _require_trainable(session: Session) -> None:
-    if not session.program.trainable:
+    if not session.rolled.trainable:
         raise RunError(
             "There is no variable to train.", next_step="Add a Variable, or make one trainable."
         )

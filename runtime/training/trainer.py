@@ -260,7 +260,7 @@ class Trainer:
     def _program(self) -> Program:
         """The session's program on the rows for training."""
         with in_phase(self.session, "training"):
-            return self.session.program
+            return self.session.program if self._names_steps else self.session.rolled
 
     def _written(self) -> Training:
         return self._given or self.session.diagram.training or DEFAULT
@@ -283,9 +283,15 @@ class Trainer:
         """Make the plans and the memory for the diagram as it is."""
         session = self.session
         self._diagram, self._generation = session.diagram, session.generation
-        self._recipe = recipe = resolve(self._written(), self._program())
+        self._names_steps = False
+        try:
+            recipe = resolve(self._written(), self._program())
+        except RunError:  # it may name what only the steps of a loop have
+            self._names_steps = True
+            recipe = resolve(self._written(), self._program())
+        self._recipe = recipe
         with in_phase(session, "training"):
-            self._made_by = iterations_of(session, recipe)
+            self._made_by = iterations_of(session, recipe, self._program())
         self._error = None
         session.updated.update(self._made_by.moving)
         self._heads = tuple(dict.fromkeys(head for rule in recipe.rules for head in rule.heads))

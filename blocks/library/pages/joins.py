@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from gradwire.blocks.block import Shape, TreeUse
 from gradwire.blocks.elementwise import Elementwise
 from gradwire.blocks.errors import DTypeError, ShapeError
-from gradwire.blocks.library.pages.page import PageInput
+from gradwire.blocks.library.pages.page import PageInput, PageOutput
 from gradwire.blocks.library.parts import Stack
 
 _MOST = 32
@@ -50,7 +50,8 @@ class Elements(PageInput):
         """As many elements as there are steps, each of the shape that a step needs."""
         return {} if output is None else dict.fromkeys(inputs, (self.steps, *output))
 
-    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+    def require_elements(self, x: Any) -> None:
+        """Raise ShapeError unless x has an element for each step."""
         if not x.shape or x.shape[0] != self.steps:
             raise ShapeError(
                 "Each step takes one element along axis 0, so there must be one for each.",
@@ -58,7 +59,24 @@ class Elements(PageInput):
                 got=f"shape {list(x.shape)}",
                 next_step="Set steps to the length of axis 0, or take the input out of over.",
             )
+
+    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+        self.require_elements(x)
         return tuple(part[t] for part in _parts(x) for t in range(part.shape[0]))
+
+
+class FirstElement(Elements):
+    """The element of the first step, in place of those of all steps of a loop: ``out = x[0]``."""
+
+    abstract: ClassVar[bool] = True
+
+    def output_names(self) -> tuple[str, ...]:
+        """The number of the step."""
+        return ("0",)
+
+    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+        self.require_elements(x)
+        return (x[0],)
 
 
 class GoesOn(Elementwise):
@@ -94,6 +112,26 @@ class Kept(Elementwise):
         if before is None:
             return xp.where(runs, x, xp.zeros_like(x))
         return xp.where(runs, x, before)
+
+
+class Gathered(PageOutput):
+    """What a loop gives out of an output, by that of its first step: stacked over ``steps``, or of
+    the same shape if it is carried, which is where ``steps`` is None.
+    """
+
+    abstract: ClassVar[bool] = True
+
+    steps: int | None = None
+    """How many steps are stacked along a new axis 0."""
+
+    def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
+        """The shape of one step."""
+        if output is None or (self.steps is not None and not output):
+            return {}
+        return dict.fromkeys(inputs, output if self.steps is None else output[1:])
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return x if self.steps is None else xp.broadcast_to(x, (self.steps, *x.shape))
 
 
 class Stacked(Stack):

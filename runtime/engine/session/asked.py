@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy import typing as npt
 
+from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine.compiled import Request, Table, with_zeros
 from gradwire.runtime.engine.norms import with_tree_norms
 from gradwire.runtime.engine.session import lookup
@@ -37,6 +39,13 @@ class Wanted(NamedTuple):
     unconnected: Literal["none", "zero"]
     request: GradientRequests
     accumulate: bool
+
+    @property
+    def names_steps(self) -> bool:
+        """Whether what is wanted may be of every step of a loop, and at once."""
+        every = isinstance(self.adjoints, str) or self.contributions is True or self.norms is True
+        at_once = self.ports is None and self.contributions not in (None, False)
+        return every or at_once or not isinstance(self.request, str | Mapping)
 
 
 PLAIN = Wanted(None, None, None, (), None, False, "none", "write", True)
@@ -108,43 +117,38 @@ class AskedGradients(Asked):
         executor: Executor,
         wanted: Wanted = PLAIN,
         seeded: Collection[str] = (),
+        whole: Callable[[], Program] | None = None,
     ) -> None:
         self.heads = heads = lookup.find_heads(program, wanted.losses, executor.partial)
         lookup.require_asked(program, heads)
         how = wanted.request
         arguments = () if isinstance(how, str | Mapping) else lookup.graph_order(program, heads)
         self._requests = lookup.gradient_requests(program, arguments, wanted.wrt, how)
-        ports = lookup.ports_of(program, wanted.ports, executor.partial)
-        asked = wanted.contributions
-        wires = lookup.find_wires(program, True if asked is None else asked)
-        seeds = frozenset(lookup.find_port(program, name) for name in seeded)
+        asked, is_rolled = wanted.contributions, bool(program.flat.loops)
+        self._whole = whole if is_rolled and whole is not None else lambda: program
         late_wires = asked is None and not executor.partial
         late_ports = wanted.ports is None and (
             late_wires or (asked is False and not executor.partial)
         )
-        self.later = Request(
-            ports if late_ports else (),
-            heads,
-            seeds,
-            contributions=wires if late_wires else (),
-            sparse=True,
-        )
+        seeds = frozenset(lookup.find_port(program, name) for name in seeded)
+        self._later = late_ports, late_wires, seeds
         request = Request(
-            heads if late_ports else ports,
+            heads if late_ports else lookup.ports_of(program, wanted.ports, executor.partial),
             heads,
             seeds,
             tuple(name for name, request in self._requests.items() if request != "null"),
             lookup.adjoint_ports(program, wanted.adjoints),
-            () if late_wires else wires,
+            () if late_wires else lookup.find_wires(program, True if asked is None else asked),
             lookup.find_wires(program, wanted.norms),
             sparse=True,
         )
+        if not is_rolled:
+            late_ports, late_wires = bool(self.later.ports), bool(self.later.contributions)
         super().__init__(program, executor, request)
         self._zeros = wanted.unconnected == "zero"
-        self._late_ports = dict.fromkeys(map(str, self.later.ports))
-        self._late_wires = dict.fromkeys(map(str, self.later.contributions))
+        self._late_ports, self._late_wires = late_ports, late_wires
         self._drawn = bool(program.streams())
-        self._late = bool(self._late_ports or self._late_wires)
+        self._late = late_ports or late_wires
         self._accumulates = wanted.accumulate
         self._writes = all(request == "write" for request in self._requests.values())
         self._leaves: Mapping[str, Array] = {}
@@ -155,6 +159,19 @@ class AskedGradients(Asked):
             "trees": program.trees,
             "wire_trees": program.wire_trees,
         }
+
+    @cached_property
+    def whole(self) -> Program:
+        """The program with all steps, of which late results are."""
+        return self._whole()
+
+    @cached_property
+    def later(self) -> Request:
+        """What is computed when it is first read."""
+        late_ports, late_wires, seeds = self._later
+        ports = lookup.ports_of(self.whole, None, False) if late_ports else ()
+        wires = lookup.find_wires(self.whole, late_wires)
+        return Request(ports, self.heads, seeds, contributions=wires, sparse=True)
 
     def run(
         self,
@@ -175,9 +192,10 @@ class AskedGradients(Asked):
             contributions = compiled.read("contributions")
         if again is not None and self._late:
             if self._late_ports:
-                values = Later(self._late_ports, values, again, "values")
+                values = Later(_Names(lambda: self.later.ports), values, again, "values")
             if self._late_wires:
-                contributions = Later(self._late_wires, {}, again, "contributions")
+                names = _Names(lambda: self.later.contributions)
+                contributions = Later(names, {}, again, "contributions")
         if again is not None and self._writes and self._accumulates:
             total.write(self.request.wrt, again.gradients)
         elif not self._writes or self._accumulates:
@@ -241,15 +259,18 @@ class Again:
         self._step = step
         self._tables: dict[str, Mapping[str, Any]] | None = None
 
-    def _run(self, request: Request) -> Compiled:
-        asked = self._asked
-        return asked.executor.run(asked.program, request, self._leaves, self._seeds, self._step)
+    def _run(self, program: Program, request: Request) -> Compiled:
+        leaves, flat = self._leaves, self._asked.program.flat
+        if flat.loops and program is not self._asked.program:
+            first = {path: flat.in_first_step(InstancePath(path)) for path in program.leaves}
+            leaves = {path: leaves[name] for path, name in first.items() if name in leaves}
+        return self._asked.executor.run(program, request, leaves, self._seeds, self._step)
 
     def table(self, name: str) -> Mapping[str, Any]:
         """The values, or contributions, that follow when they are read; computed together, once."""
         with self._asked.executor.lock:
             if self._tables is None:
-                compiled = self._run(self._asked.later)
+                compiled = self._run(self._asked.whole, self._asked.later)
                 tables: tuple[Table, ...] = "values", "contributions"
                 self._tables = {table: compiled.read(table) for table in tables}
             return self._tables[name]
@@ -257,4 +278,28 @@ class Again:
     def gradients(self) -> Mapping[str, Array | None]:
         """The gradients."""
         with self._asked.executor.lock:
-            return self._asked.read(self._run(self._asked.request), "gradients")
+            asked = self._asked
+            return asked.read(self._run(asked.program, asked.request), "gradients")
+
+
+class _Names(Mapping[str, None]):
+    """The names of late results, which are found out once they are asked for."""
+
+    def __init__(self, find: Callable[[], Sequence[str]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return dict.fromkeys(map(str, self._find()))
+
+    def __getitem__(self, name: str) -> None:
+        return self._names[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

@@ -101,7 +101,7 @@ class Executor:
         if error.location is None or error.location.block is None:
             raise error
         path = InstancePath(error.location.block)
-        error.at(Location(program.instances[path].page))
+        error.at(Location(program.instances[program.flat.in_first_step(path)].page))
         if not self.partial:
             raise error
         self.problems[path] = Diagnostic.from_error(error, "run-failed")

@@ -273,7 +273,9 @@ def gradient_requests(
             got=str(len(request)),
         )
     for name, how in requests.items():
-        if name not in program.leaves:
+        if name not in program.leaves or (
+            program.flat.loops and PortPath.named(name) not in program.ports
+        ):
             traced_ports(program, [name])
         if how not in REQUESTS:
             raise RunError(

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
-from gradwire.runtime.engine.lowering import lower
+from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.engine.lowering import lower, lower_loops
 from gradwire.runtime.engine.session.lookup import require_choice
 from gradwire.runtime.engine.session.store import shapes_of
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Shape
-    from gradwire.runtime.data.rows import Phase
+    from gradwire.blocks.block import Shape, Source
+    from gradwire.runtime.data.rows import Phase, Stream
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
 
 
 class Programs(Collection["Program"]):
-    """Lowers a page of a diagram, and lowers it again only for shapes that differ."""
+    """Lowers a page of a diagram, and lowers it again only for shapes that differ.
 
-    def __init__(self, diagram: Diagram, page: str) -> None:
-        self.base = lower(diagram, {}, page)
-        """The program for the shapes that the diagram gives."""
+    With ``rolled``, long Scans are loops as long as nobody asks for their steps.
+    """
+
+    def __init__(self, diagram: Diagram, page: str, rolled: bool) -> None:
+        self.diagram = diagram
         self._page = page
-        self._programs: dict[frozenset[tuple[str, Shape]], Program] = {frozenset(): self.base}
-        self._last: tuple[tuple[int, Phase] | None, Program] = None, self.base
-        """The last program for the shapes that are set in a store, and for which of these."""
+        self._programs: dict[frozenset[tuple[str, Shape]], Program] = {}
+        self._last: dict[bool, tuple[tuple[int, Phase], Program]] = {}
+        """The last programs for the shapes that are set in a store, and for which of these."""
+        self._may_roll = rolled
+        self._rolled: dict[frozenset[tuple[str, Shape]], Program | None] = {}
+        self.first = self._first()
+        """The program for the shapes that the diagram gives, whose long Scans may be loops."""
+
+    def _first(self) -> Program:
+        found = lower_loops(self.diagram, {}, self._page) if self._may_roll else None
+        self._rolled = {frozenset(): found}
+        return self.base if found is None else found
+
+    @cached_property
+    def base(self) -> Program:
+        """The program for the shapes that the diagram gives, with all steps."""
+        found = self._programs[frozenset()] = lower(self.diagram, {}, self._page)
+        return found
 
     def __iter__(self) -> Iterator[Program]:
         return iter(self._programs.values())
@@ -39,10 +58,31 @@ class Programs(Collection["Program"]):
     def __contains__(self, program: object) -> bool:
         return program in self._programs.values()
 
+    def rebound(self, diagram: Diagram) -> None:
+        """All programs that ``self`` iterates over are those of this diagram."""
+        self.diagram = diagram
+        self._last.clear()
+        if self.first.flat.loops:
+            self.first = self._first()
+
+    def canonical(self, name: str) -> str:
+        """See ``Flat.canonical``."""
+        flat = self.first.flat
+        found = flat.canonical(name)
+        if flat.loops and PortPath(found).block not in flat.instances:
+            return self.base.flat.canonical(name)
+        return found
+
+    def fed(self) -> Mapping[str, Source | Stream]:
+        """Everything that may be fed or set, by path; that of the steps of loops once it is asked
+        for.
+        """
+        return _Fed(self) if self.first.flat.loops else self.first.fed()
+
     @property
     def phases(self) -> tuple[Phase, ...]:
         """Training; and validation if there are data sets, and each keeps rows for it."""
-        streams = self.base.streams().values()
+        streams = self.first.streams().values()
         every = bool(streams) and all(stream.rows.validation_count for stream in streams)
         return PHASES if every else PHASES[:1]
 
@@ -56,30 +96,68 @@ class Programs(Collection["Program"]):
                 next_step="Set validation of each Dataset block to 0.2, for example.",
             )
 
-    def of_store(self, diagram: Diagram, store: Store, shapes: Mapping[str, Shape]) -> Program:
-        """The program for what is set in a store, and for leaves of these shapes."""
+    def of_store(self, store: Store, shapes: Mapping[str, Shape], rolled: bool = False) -> Program:
+        """The program for what is set in a store, and for leaves of these shapes.
+
+        With ``rolled``, long Scans are loops where nothing is set in a single step.
+        """
         state = store.shapes_version, store.phase
-        if not shapes and self._last[0] == state:
-            return self._last[1]
+        if not shapes and rolled in self._last and self._last[rolled][0] == state:
+            return self._last[rolled][1]
         required = shapes_of(store.assigned) | dict(shapes)
-        program = self.of_shapes(diagram, required, store.phase)
+        program = self.of_shapes(required, store.phase, rolled)
         if not shapes:
-            self._last = state, program
+            self._last[rolled] = state, program
         return program
 
-    def of_shapes(self, diagram: Diagram, shapes: Mapping[str, Shape], phase: Phase) -> Program:
+    def of_shapes(self, shapes: Mapping[str, Shape], phase: Phase, rolled: bool = False) -> Program:
         """The program in which these leaves have these shapes.
 
         Other leaves of data sets have the shape that their batches have in the phase.
         """
-        streams = self.base.streams() if phase == "validation" else {}
+        rolled = rolled and bool(self.first.flat.loops) and not any(map(self._is_of_step, shapes))
+        first = self.first if rolled else self.base
+        streams = first.streams() if phase == "validation" else {}
         required = {path: stream.shape(phase) for path, stream in streams.items()} | dict(shapes)
-        leaves = self.base.leaves
+        leaves = first.leaves
         key = frozenset(
             (path, shape)
             for path, shape in required.items()
             if path not in leaves or leaves[path].value.shape != shape
         )
+        if rolled:
+            if key not in self._rolled:
+                self._rolled[key] = lower_loops(self.diagram, required, self._page)
+            found = self._rolled[key]
+            return self.of_shapes(shapes, phase) if found is None else found
         if key not in self._programs:
-            self._programs[key] = lower(diagram, required, self._page)
+            self._programs[key] = lower(self.diagram, required, self._page)
         return self._programs[key]
+
+    def _is_of_step(self, path: str) -> bool:
+        """Whether a leaf belongs to one step of a loop, and not to all."""
+        flat = self.first.flat
+        if not any(path.startswith(f"{loop}/") for loop in flat.loops):
+            return False
+        leaf = flat.instances.get(PortPath(path).block)
+        is_shared = leaf is not None and leaf.path in self.first.sources("variable")
+        return leaf is None or (leaf.loop is not None and not is_shared)
+
+
+class _Fed(Mapping[str, "Source | Stream"]):
+    """What may be fed or set: of the steps of loops, only a name that is asked for has to be known,
+    or all names.
+    """
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self._first = programs.first.fed()
+
+    def __getitem__(self, path: str) -> Source | Stream:
+        return self._first[path] if path in self._first else self._programs.base.fed()[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._programs.base.fed())
+
+    def __len__(self) -> int:
+        return len(self._programs.base.fed())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from operator import is_
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gradwire.blocks.arguments import explained
-from gradwire.blocks.errors import RunError
+from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.runtime.diagram.model import MAIN, Diagram, Shown
 from gradwire.runtime.engine.compiled import Request, compile_request
 from gradwire.runtime.engine.optimisers import move
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
     from gradwire.runtime.engine.engine import Engine
-    from gradwire.runtime.engine.flat import Flat
     from gradwire.runtime.engine.optimisers import Optimiser
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.lookup import GradientRequests
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
 A = TypeVar("A", bound=Asked)
+T = TypeVar("T")
 
 
 class Session(Shown):
@@ -113,9 +114,9 @@ class Session(Shown):
         self._gradients = Accumulated({})
         self.updated: set[str] = set()
         """Variables that an optimiser has updated since the session started."""
-        self._programs = Programs(diagram, self._page)
-        self._store = Store(self._programs.base.fed())
-        self.engine, self._unfit = fitting(self._given, self._programs.base)
+        self._programs = Programs(diagram, self._page, rolled=not self.partial)
+        self._store = Store(self._programs.fed())
+        self.engine, self._unfit = fitting(self._given, self._programs.first)
         """What computes; other sessions can be given it too."""
         self._executor = Executor(self._store, self.engine, self.partial, self._lock)
         self._known: dict[Hashable, Any] = {}
@@ -126,13 +127,15 @@ class Session(Shown):
         plans and values that were set are kept, except for values whose source changed. Otherwise
         the session is reset.
         """
+        base = self._programs.base
         changed = rebind(self._programs, self.diagram, diagram, self._page)
         if changed is None:
             self._reset(diagram)
             return False
         self.diagram = diagram
+        self._programs.rebound(diagram)
         self._executor.problems.clear()
-        self._store.rebind(self._programs.base.fed(), changed)
+        self._store.rebind(base.fed(), changed)
         return True
 
     @property
@@ -143,21 +146,29 @@ class Session(Shown):
 
     @property
     @locked
+    def rolled(self) -> Program:
+        """The program with long Scans as loops, which is ready sooner and has no ports and wires of
+        their steps; ``program`` itself where there is none that can be one.
+        """
+        return self._program({}, rolled=True)
+
+    @property
+    @locked
     def diagnostics(self) -> list[Diagnostic]:
         """All problems of the document, the trace, the engine and the last run."""
-        return [*self.program.diagnostics, *self._unfit, *self._executor.problems.values()]
+        return [*self.rolled.diagnostics, *self._unfit, *self._executor.problems.values()]
 
     @property
     @locked
     def losses(self) -> list[PortPath]:
         """Ports from which backward starts by default; see ``Program.heads``."""
-        return self.program.heads()
+        return self.rolled.heads()
 
     @property
     @locked
     def values(self) -> Mapping[str, Array]:
         """Copies of the current values of all variables, trainable or not, by path."""
-        program = self.program
+        program = self.rolled
         found = {
             path: np.array(value)
             for path in program.sources("variable")
@@ -210,7 +221,7 @@ class Session(Shown):
     @locked
     def set(self, name: str, value: ArrayLike) -> None:
         """Set the value of a variable, constant or input until further notice; raises FeedError."""
-        self._store.set(self._flat.canonical(name), value)
+        self._store.set(self._programs.canonical(name), value)
 
     @locked
     def arguments(self, heads: Sequence[str] | None = None) -> list[InstancePath]:
@@ -228,7 +239,8 @@ class Session(Shown):
 
         ``given`` has shapes of variables or inputs by path. A shape that can't be inferred is None.
         """
-        shapes = {self._flat.canonical(name): tuple(shape) for name, shape in (given or {}).items()}
+        canonical = self._programs.canonical
+        shapes = {canonical(name): tuple(shape) for name, shape in (given or {}).items()}
         for name, shape in shapes.items():
             self._store.check_shape(name, shape)
         program = self._program(shapes)
@@ -249,7 +261,10 @@ class Session(Shown):
         """
         fed = self._checked_feeds(feeds) if feeds else {}
         asked = self._asked(
-            (frozen(ports),), fed, lambda program, executor: AskedValues(program, executor, ports)
+            (frozen(ports),),
+            fed,
+            lambda program, executor: AskedValues(program, executor, ports),
+            rolled=ports is not None,
         )
         return asked.run(fed)
 
@@ -293,33 +308,65 @@ class Session(Shown):
         with self._lock:
             fed = self._checked_feeds(feeds) if feeds else {}
             if not out_gradients and all(map(is_, names, PLAIN)):
-                asked = self._asked(None, fed, AskedGradients)
+                asked = self._asked(None, fed, self._gradients_of(fed), rolled=True)
                 return asked.run(fed, {}, self._gradients, self._store.step_number)
             wanted, seeded = Wanted(*names), out_gradients or {}
             lookup.require_choice("unconnected", unconnected, ("none", "zero"))
             asked = self._asked(
                 (*map(frozen, names), tuple(seeded)),
                 fed,
-                lambda program, executor: AskedGradients(program, executor, wanted, seeded),
+                self._gradients_of(fed, wanted, seeded),
+                rolled=not wanted.names_steps,
             )
             seeds = lookup.find_seeds(asked.program, asked.heads, seeded) if seeded else {}
             return asked.run(fed, seeds, self._gradients, self._store.step_number)
 
+    def _gradients_of(
+        self,
+        fed: Mapping[str, Array],
+        wanted: Wanted = PLAIN,
+        seeded: Collection[str] = (),
+    ) -> Callable[[Program, Executor], AskedGradients]:
+        """What looks up a request of ``backward`` in a program."""
+        shapes = {path: array.shape for path, array in fed.items()}
+        return lambda program, executor: AskedGradients(
+            program, executor, wanted, seeded, lambda: self._program(shapes)
+        )
+
     def _asked(
-        self, names: Hashable, fed: Mapping[str, Array], ask: Callable[[Program, Executor], A]
+        self,
+        names: Hashable,
+        fed: Mapping[str, Array],
+        ask: Callable[[Program, Executor], A],
+        rolled: bool,
     ) -> A:
         """The request with these names: as it was made before, unless the program is another."""
         shapes = tuple([(path, array.shape) for path, array in fed.items()]) if fed else ()
         store = self._store
         key, version = (names, shapes, store.phase), store.version
-        asked: A | None = self._known.get(key)
-        if asked is not None and asked.version == version:
-            return asked
-        program = self._program(dict(shapes))
-        if asked is None or asked.program is not program:
-            asked = self._known[key] = ask(program, self._executor)
+        before: tuple[Program, A] | None = self._known.get(key)
+        if before is not None and before[1].version == version:
+            return before[1]
+        program = self._program(dict(shapes), rolled)
+        if before is None or before[0] is not program:
+            executor = self._executor
+            made = self._in_steps(dict(shapes), program, lambda found: ask(found, executor))
+            before = self._known[key] = program, made
+        asked = before[1]
         asked.version = version
         return asked
+
+    def _in_steps(
+        self, shapes: Mapping[str, Shape], program: Program, ask: Callable[[Program], T]
+    ) -> T:
+        """What is asked of a program; where it has loops and lacks something, of that with all
+        steps.
+        """
+        if program.flat.loops:
+            with suppress(GradwireError):  # asked again, and reported if it is one
+                return ask(program)
+            program = self._program(shapes)
+        return ask(program)
 
     @locked
     def prepare(
@@ -339,31 +386,37 @@ class Session(Shown):
         ``shapes`` determine inputs of open shape. With ``sparse`` gradients that ``Run.sparse``
         would have are ``SparseRows``. Raises what ``backward`` does.
         """
-        canonical = self._flat.canonical
+        canonical = self._programs.canonical
         feeds = [canonical(name) for name in lookup.as_names(feeds)]
         given = {canonical(name): tuple(shape) for name, shape in (shapes or {}).items()}
         for name in (*feeds, *given):
             self._store.source(name)
-        program = self._program(given)
-        names = program.trainable if wrt is None else lookup.as_names(wrt)
-        heads = lookup.find_heads(program, losses, self.partial) if names else ()
-        requests = lookup.gradient_requests(program, (), names, "write")
-        ports = lookup.traced_ports(program, values)
-        lookup.traced_ports(program, feeds)
-        request = Request(ports, heads, wrt=tuple(requests), sparse=sparse)
-        compiled = compile_request(program, request, self.engine)
-        return Prepared(program, compiled, self._store, feeds, self._lock)
+        names = list(wrt) if wrt is not None and not isinstance(wrt, str) else wrt
+
+        def prepared(program: Program) -> Prepared:
+            trained = program.trainable if names is None else lookup.as_names(names)
+            heads = lookup.find_heads(program, losses, self.partial) if trained else ()
+            requests = lookup.gradient_requests(program, (), trained, "write")
+            ports = lookup.traced_ports(program, values)
+            lookup.traced_ports(program, feeds)
+            request = Request(ports, heads, wrt=tuple(requests), sparse=sparse)
+            compiled = compile_request(program, request, self.engine)
+            return Prepared(program, compiled, self._store, feeds, self._lock)
+
+        return self._in_steps(given, self._program(given, rolled=True), prepared)
 
     @locked
-    def resident(self) -> Resident:
-        """Plans for training, which read variables where they are updated, without copies."""
+    def resident(self, program: Program | None = None) -> Resident:
+        """Plans for training, which read variables where they are updated, without copies; of
+        ``program``, which is the session's by default, or ``rolled``.
+        """
         engine = self.engine if isinstance(self.engine, NumpyEngine) else NumpyEngine()
-        return Resident(self.program, self._store, engine, self._lock)
+        return Resident(program or self.program, self._store, engine, self._lock)
 
     @locked
-    def looped(self) -> Looped:
-        """Loops for training: the engine keeps the variables."""
-        return Looped(self.program, self._store, self.engine, self._lock)
+    def looped(self, program: Program | None = None) -> Looped:
+        """Loops for training: the engine keeps the variables. See ``resident``."""
+        return Looped(program or self.program, self._store, self.engine, self._lock)
 
     @locked
     def step(
@@ -381,8 +434,11 @@ class Session(Shown):
         Raises RunError if ``optimiser`` is not one, and what ``backward`` does.
         """
         lookup.require_optimiser(optimiser)
-        program = self._program(shapes_of(self._checked_feeds(feeds)))
-        heads = lookup.find_heads(program, losses, self.partial)
+        shapes = shapes_of(self._checked_feeds(feeds))
+        program = self._program(shapes, rolled=True)
+        heads = self._in_steps(
+            shapes, program, lambda found: lookup.find_heads(found, losses, self.partial)
+        )
         run = self.backward(
             heads, feeds=feeds, out_gradients=out_gradients, wrt=wrt, ports=heads,
             contributions=False,
@@ -397,14 +453,10 @@ class Session(Shown):
         """The diagram with current values; independent uses that differ get pages of their own."""
         return with_values(self.diagram, self.program, self._store.assigned, self.values)
 
-    @property
-    def _flat(self) -> Flat:
-        return self._programs.base.flat
-
     def _checked_feeds(self, feeds: Feeds | None) -> dict[str, Array]:
         """The feeds as arrays, by canonical path."""
-        return self._store.convert_all(feeds or {}, self._flat.canonical)
+        return self._store.convert_all(feeds or {}, self._programs.canonical)
 
-    def _program(self, shapes: Mapping[str, Shape]) -> Program:
+    def _program(self, shapes: Mapping[str, Shape], rolled: bool = False) -> Program:
         """The program for these shapes of feeds, lowered again only if shapes differ."""
-        return self._programs.of_store(self.diagram, self._store, shapes)
+        return self._programs.of_store(self._store, shapes, rolled)

@@ -29,13 +29,13 @@ Array = NDArray[Any]
 class InPlaceIterations:
     """Makes one iteration in each call; see ``Iterations``."""
 
-    def __init__(self, session: Session, recipe: Recipe) -> None:
+    def __init__(self, session: Session, recipe: Recipe, program: Program) -> None:
         self._session = session
         self._recipe = recipe
         # Entering a context costs a tenth of np.errstate, which numpy keeps in a context variable.
         self._silent = copy_context()
         self._silent.run(np.seterr, all="ignore")  # what is not finite shows in the numbers
-        self._resident = resident = session.resident()
+        self._resident = resident = session.resident(program)
         self.optimisers: list[InPlaceOptimiserStep] = []
         for rule, watched in recipe.passes():
             pending = resident.derive(rule.heads, rule.variables, (*rule.heads, *watched))

@@ -31,10 +31,10 @@ class LoopedIterations:
     ``Iterations``.
     """
 
-    def __init__(self, session: Session, recipe: Recipe) -> None:
+    def __init__(self, session: Session, recipe: Recipe, program: Program) -> None:
         self._session = session
         self._order = recipe.training.order
-        self._looped = looped = session.looped()
+        self._looped = looped = session.looped(program)
         self._healthy = leaf(looped.program.trace, np.zeros((), np.bool_))
         found = variable_specs(looped.program)
         self.optimisers = [

@@ -63,5 +63,5 @@ class Validation:
 
 def validation_batches(session: Session) -> int:
     """Batches after which each data set has given all its validation rows, in that phase."""
-    streams = session.program.streams().values()
+    streams = session.rolled.streams().values()
     return max(math.ceil(stream.rows.batches("validation")) for stream in streams)

@@ -1,0 +1,184 @@
+"""Long Scans as loops: the numbers of their steps, in a time and memory that don't grow with them.
+
+``Session.program`` has all steps; it is lowered where somebody asks for one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwire as gw
+from gradwire.blocks.errors import RunError
+from gradwire.runtime.diagram import SetParameters, apply
+from gradwire.runtime.engine.lowering import LONG
+from gradwire.runtime.training.trainer import Trainer
+
+STEPS = LONG + 7
+"""No multiple of the steps of one plan."""
+BATCH, FEATURES, UNITS = 2, 3, 4
+
+
+def layer(kind: str, steps: int = STEPS, **how: Any) -> gw.Diagram:
+    x = gw.variable("x", drawn(steps, BATCH, FEATURES))
+    made = getattr(gw, kind)(x, steps=steps, units=UNITS, batch=BATCH, **how)
+    parts = []
+    for name in made.node.outputs:
+        shape = (steps, BATCH, UNITS) if name == "y" else (BATCH, UNITS)
+        parts.append(gw.sum(made[name] * gw.constant(f"k_{name}", drawn(*shape))))
+    return gw.build(gw.loss(sum(parts[1:], start=parts[0]), name="loss"))
+
+
+def drawn(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def lowered(session: gw.Session) -> bool:
+    """Whether the steps were ever asked for."""
+    return "base" in vars(session._programs)
+
+
+def with_steps(session: gw.Session) -> gw.Session:
+    """A session that computes all steps one after the other."""
+    session._programs._may_roll = False
+    session._programs.first = session._programs._first()
+    return session
+
+
+@pytest.mark.parametrize(
+    ("engine", "kind", "reverse"),
+    [("numpy", "lstm", False), ("numpy", "gru", True), ("jax", "lstm", True)],
+)
+def test_a_loop_has_the_numbers_of_its_steps(engine: str, kind: str, reverse: bool) -> None:
+    if engine == "jax":
+        pytest.importorskip("jax")
+    diagram = layer(kind, reverse=reverse)
+    session, steps = gw.Session(diagram, engine=engine), with_steps(gw.Session(diagram))
+    wrt = ["x", *steps.program.trainable]
+    found, wanted = session.backward(wrt=wrt), steps.backward(wrt=wrt)
+    for name in wanted.gradients:
+        np.testing.assert_allclose(
+            found.gradients[name], wanted.gradients[name], rtol=2e-4, atol=2e-5
+        )
+    for name in (f"{kind}.y", f"{kind}.h_n", "loss.out"):
+        run = session.run(ports=[name])
+        np.testing.assert_allclose(run.values[name], wanted.values[name], rtol=1e-4, atol=1e-5)
+        assert list(run.values) == list(steps.run(ports=[name]).values)
+    assert not lowered(session)
+    assert found.gradients[f"{kind}/3/bias_hh"] is not None
+
+
+def test_the_arithmetic_does_not_grow_with_the_steps() -> None:
+    sizes = []
+    for steps in (2 * STEPS, 20 * STEPS):
+        session = gw.Session(layer("lstm", steps))
+        call = session.prepare()
+        call()
+        sizes.append((len(session.rolled.trace.values), len(call.plan)))
+        assert not lowered(session)
+    assert sizes[0] == sizes[1]
+
+
+def test_steps_have_values_and_contributions_where_they_are_read() -> None:
+    session = gw.Session(layer("lstm"))
+    run = session.backward()
+    assert not lowered(session)
+    last = run.values[f"lstm/{STEPS - 1}/h_n.out"]
+    assert lowered(session)
+    np.testing.assert_allclose(last, run.values["lstm.h_n"], rtol=1e-6)
+    whole = with_steps(gw.Session(layer("lstm"))).backward()
+    assert run.values.keys() == whole.values.keys()
+    assert run.contributions.keys() == whole.contributions.keys()
+    wire = "lstm/5/linear1.weight"
+    np.testing.assert_allclose(run.contributions[wire], whole.contributions[wire], rtol=1e-4)
+
+
+def test_a_step_can_be_asked_for_by_name() -> None:
+    session = gw.Session(layer("gru"))
+    call = session.prepare(values=["gru/9/y.out"], wrt=["gru/5/weight_hh"])
+    whole = with_steps(gw.Session(layer("gru"))).prepare(
+        values=["gru/9/y.out"], wrt=["gru/5/weight_hh"]
+    )
+    for one, other in zip(call(), whole(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(RunError, match="There is no block or output"):
+        session.run(ports=["gru/9/nope.out"])
+
+
+def test_variables_have_their_names_in_all_steps() -> None:
+    session = gw.Session(layer("rnn"))
+    new = drawn(UNITS, UNITS)
+    session.set("rnn/7/weight_hh", new)
+    np.testing.assert_array_equal(session.values["rnn/0/weight_hh"], new)
+    np.testing.assert_array_equal(session.values["rnn/11/weight_hh"], new)
+    assert not lowered(session)
+    assert session.rolled.flat.names("rnn/3/bias_ih") == session.program.flat.names("rnn/0/bias_ih")
+
+
+def test_training_is_that_of_the_steps() -> None:
+    found, wanted = gw.Session(layer("lstm")), with_steps(gw.Session(layer("lstm")))
+    for session in (found, wanted):
+        trainer = Trainer(session)
+        for _ in range(3):
+            trainer.step()
+    assert not lowered(found)
+    for name, array in wanted.values.items():
+        np.testing.assert_allclose(found.values[name], array, rtol=1e-4, atol=1e-5)
+
+
+def test_new_numbers_reach_a_loop() -> None:
+    before, after = layer("rnn"), layer("rnn")
+    session = gw.Session(before)
+    first = session.run(ports=["loss.out"]).values["loss.out"]
+    assert session.update(doubled(after))
+    second = session.run(ports=["loss.out"]).values["loss.out"]
+    assert session.rolled.flat.loops
+    assert first != second
+    np.testing.assert_allclose(
+        second, gw.Session(doubled(after)).run().values["loss.out"], rtol=1e-4
+    )
+
+
+def doubled(diagram: gw.Diagram) -> gw.Diagram:
+    x = diagram.pages["main"].blocks["x"]
+    return apply(diagram, SetParameters("x", {"value": 2 * x.value.array})).after
+
+
+def test_a_condition_and_random_numbers_take_all_steps() -> None:
+    @gw.page("noisy")
+    def noisy(h: gw.Expression) -> dict[str, gw.Expression]:
+        new = gw.tanh(h + gw.random_normal(shape=(2,)))
+        return {"h_n": new, "goes": gw.all_true(gw.less(new, 5.0))}
+
+    for condition in ("", "goes"):
+        out = gw.scan(
+            noisy, gw.constant("h", drawn(2)), steps=STEPS, carry={"h": "h_n"}, name="rnn",
+            condition=condition,
+        )  # fmt: skip
+        session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")))
+        assert session.rolled is session.program
+
+
+def test_a_failure_names_the_step() -> None:
+    @gw.page("cell")
+    def cell(i: gw.Expression, table: gw.Expression) -> dict[str, gw.Expression]:
+        return {"y": gw.gather(table, i, name="look")}
+
+    places = np.zeros(STEPS, np.int64)
+    places[STEPS - 3] = 9
+    out = gw.scan(
+        cell,
+        gw.constant("places", places, dtype="int64"),
+        gw.variable("table", drawn(4, 2)),
+        steps=STEPS,
+        over="i",
+        name="rnn",
+    )
+    session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")))
+    with pytest.raises(RunError, match="index 9 is out of range") as caught:
+        session.run(ports=["loss.out"])
+    assert caught.value.location is not None
+    assert caught.value.location.block == f"rnn/{STEPS - 3}/look"
+    assert session.rolled.flat.loops

@@ -37,10 +37,11 @@ def open_session(
         session.set(name, literal.array if literal.typed else literal.tensor.array)
     found = [Diagnostic("warning", Location(), text, code="older-file") for text in notices]
     found += session.diagnostics
-    found += [
-        Diagnostic("warning", Location(), text, code="disagrees")
-        for text, _ in told(session.program)
-    ]
+    if session.diagram.comparison is not None:
+        found += [
+            Diagnostic("warning", Location(), text, code="disagrees")
+            for text, _ in told(session.program)
+        ]
     return session, tuple(Problem(d, str(file)) for d in found)
 
 

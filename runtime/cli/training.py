@@ -22,14 +22,18 @@ def training_problems(session: Session, file: Path) -> list[Problem]:
 
     A trained variable that no optimiser owns is a warning.
     """
-    training, program = session.diagram.training, session.program
+    training, program = session.diagram.training, session.rolled
     if training is None:
         return []
     from gradwire.runtime.flow.tools.contracts import unowned, unowned_sentence
     from gradwire.runtime.training.recipe import examine  # few diagrams have a recipe
 
     found = []
-    for remark in examine(training, program):
+    remarks = examine(training, program)
+    if remarks and program.flat.loops:  # they may be about what only the steps have
+        program = session.program
+        remarks = examine(training, program)
+    for remark in remarks:
         diagnostic = Diagnostic.from_error(remark.error, _CODE)
         severity = diagnostic.severity if remark.is_error else "warning"
         found.append((replace(diagnostic, severity=severity), ("training", *remark.field)))

@@ -451,7 +451,7 @@ class Session(Shown):
     @locked
     def diagram_with_values(self) -> Diagram:
         """The diagram with current values; independent uses that differ get pages of their own."""
-        return with_values(self.diagram, self.program, self._store.assigned, self.values)
+        return with_values(self.diagram, self.rolled, self._store.assigned, self.values)
 
     def _checked_feeds(self, feeds: Feeds | None) -> dict[str, Array]:
         """The feeds as arrays, by canonical path."""

@@ -250,7 +250,8 @@ def take_settings(session: Session, folder: Path) -> None:
     """
     if not has_checkpoint(folder / CHECKPOINTS):
         return
-    known, given = session.program.sources(), session.resident().assigned()
+    program = session.rolled
+    known, given = program.sources(), session.resident(program).assigned()
     for name, array in load_checkpoint(folder / CHECKPOINTS).state.arrays.items():
         path = name.removeprefix("set/")
         if path != name and path in known and path not in given:

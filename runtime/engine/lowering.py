@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     """The shape and dtype of an array."""
 
 LONG = 64
-"""Steps up to which a Scan is computed faster without a loop."""
+"""Steps up to which a Scan is never a loop."""
+MANY = 256
+"""Steps up to which NumPy is faster without a loop, unless the arrays of all are ``LARGE``."""
+LARGE = 1 << 21
+"""Elements of what all steps compute from which it does not fit into the caches."""
 
 
 @uncollected()
@@ -60,11 +64,15 @@ def lower(diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str
 
 @uncollected()
 def lower_loops(
-    diagram: Diagram, shapes: Mapping[str, Shape] | None = None, page: str = MAIN
+    diagram: Diagram,
+    shapes: Mapping[str, Shape] | None = None,
+    page: str = MAIN,
+    many: int = LONG,
 ) -> Program | None:
     """The program with long Scans as loops, without the ports and wires of their steps.
 
     None where no Scan is long, where there is a problem, and where a step does not stand for all.
+    It is also None where all loops have at most ``many`` steps, and none has ``LARGE`` arrays.
     """
     if not any(blocks_of(each, Scan) for each in diagram.pages.values()):
         return None
@@ -76,11 +84,12 @@ def lower_loops(
     instances, looped = topological_order(flat)
     if looped:
         return None
+    lowering = _LoopLowering(program, infer_shapes(flat, instances, shapes or {}))
     try:
-        _LoopLowering(program, infer_shapes(flat, instances, shapes or {})).run(instances)
+        lowering.run(instances)
     except _NoLoopError:
         return None
-    return program
+    return program if lowering.is_worthwhile(many) else None
 
 
 @uncollected()
@@ -387,6 +396,15 @@ class _LoopLowering(_Lowering):
         for wire, target in list(program.wire_targets.items()):
             if target in leaving or flat.instances[target].loop:
                 del program.wires[wire], program.wire_sources[wire], program.wire_targets[wire]
+
+    def is_worthwhile(self, many: int) -> bool:
+        """Whether a loop has more steps than ``many``, or large arrays."""
+        for path, loop in self.program.flat.loops.items():
+            values = self._bodies[path].trace.values
+            size = sum(value.size for value in values if not value.primitive.view)
+            if loop.scan.steps > many or loop.scan.steps * size > LARGE:
+                return True
+        return False
 
     def _name_last(self) -> None:
         """Call what reversed loops carry out as by their last step: there that is the first one."""

@@ -21,6 +21,7 @@ from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.scan import copied, needed_values, result_of
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.simplify import IDENTITIES
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ Planner: TypeAlias = (
 )
 """Plans some values on arrays for leaves, and leaves them in others."""
 
-MOST = 50
-"""Steps of one plan, at most."""
+FEWEST, MOST = 32, 40
+"""Steps of one plan, where a scan has so many: below, too few products are alike to be compiled."""
 OPERATIONS = 4_000
 """Operations of one plan, but for the steps of bodies that have more."""
 
@@ -104,7 +105,15 @@ class _Run:
         for value, array in targets:
             self._targets[value.attributes["kind"]].append((result_of(value), array))
         wanted = [result_of(value) for value, _ in targets]
-        self._needed = needed_values([*wanted, *(each.after for each in body.carried)], body.leaves)
+        needed = needed_values([*wanted, *(each.after for each in body.carried)], body.leaves)
+        self._steady: list[Value] = []
+        """What is the same in all steps."""
+        self._needed: list[Value] = []
+        same = set(body.fixed)
+        for value in needed:
+            is_steady = same.issuperset(value.inputs)
+            (self._steady if is_steady else self._needed).append(value)
+            same |= {value} if is_steady else set()
         size = _size(body.steps, len(self._needed))
         bounds = [*range(0, body.steps, size), body.steps]
         self._parts = list(pairwise(bounds))[:: -1 if body.reverse else 1]
@@ -172,14 +181,16 @@ class _Run:
         rooms = [_room(x, length) for x in body.rows]
         rows = [leaf(room, x) for room, x in zip(rooms, body.rows, strict=True)]
         fixed = [leaf(array, x) for array, x in zip(self._fixed, body.fixed, strict=True)]
+        steady = dict(zip(body.fixed, fixed, strict=True))
+        for x in self._steady:
+            steady[x] = _again(x, steady, trace, x.owner)
         found: dict[int, dict[Value, Value]] = {}
         for step in range(length)[:: -1 if body.reverse else 1]:
             trace.owner = None
             now = [trace.xp.index(x, step) for x in rows]
-            known = dict(zip(body.leaves, (*carried, *now, *fixed), strict=True))
+            known = steady | dict(zip(body.leaves, (*carried, *now, *fixed), strict=True))
             for x in self._needed:
-                owner = body.owner(x.owner, step)
-                known[x] = copied(x, trace, [known[y] for y in x.inputs], owner)
+                known[x] = _again(x, known, trace, body.owner(x.owner, step))
             carried = [known[each.after] for each in body.carried]
             found[step] = known
         trace.owner = None
@@ -211,6 +222,12 @@ class _Run:
         return _Piece(made, after, rooms, stacks, sums)
 
 
+def _again(value: Value, known: Mapping[Value, Value], trace: Trace, owner: Any) -> Value:
+    """A value of the body in a step, by what its inputs are there."""
+    inputs = [known[x] for x in value.inputs]
+    return inputs[0] if value.primitive in IDENTITIES else copied(value, trace, inputs, owner)
+
+
 def _is_elsewhere(value: Value) -> bool:
     """Whether a value can't be computed where it is wanted."""
     return value.primitive.view or value.primitive is LEAF or not value.shape
@@ -221,6 +238,6 @@ def _room(value: Value, *lengths: int) -> Array:
 
 
 def _size(steps: int, operations: int) -> int:
-    """The steps of one plan: if possible so many that none is left over."""
+    """The steps of one plan: so many that few are left over."""
     most = max(1, min(steps, MOST, OPERATIONS // max(1, operations)))
-    return next((n for n in range(most, most // 2, -1) if steps % n == 0), most)
+    return min(range(most, min(most, FEWEST) - 1, -1), key=lambda count: steps % count)

@@ -24,24 +24,29 @@ if TYPE_CHECKING:
 class Programs(Collection["Program"]):
     """Lowers a page of a diagram, and lowers it again only for shapes that differ.
 
-    With ``rolled``, long Scans are loops as long as nobody asks for their steps.
+    Scans of more than ``many`` steps, and long ones of large arrays, are loops as long as nobody
+    asks for their steps; with None, none is.
     """
 
-    def __init__(self, diagram: Diagram, page: str, rolled: bool) -> None:
+    def __init__(self, diagram: Diagram, page: str, many: int | None) -> None:
         self.diagram = diagram
         self._page = page
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {}
         self._last: dict[bool, tuple[tuple[int, Phase], Program]] = {}
         """The last programs for the shapes that are set in a store, and for which of these."""
-        self._may_roll = rolled
+        self._many = many
         self._rolled: dict[frozenset[tuple[str, Shape]], Program | None] = {}
         self.first = self._first()
         """The program for the shapes that the diagram gives, whose long Scans may be loops."""
 
     def _first(self) -> Program:
-        found = lower_loops(self.diagram, {}, self._page) if self._may_roll else None
+        found = None if self._many is None else self._looped({})
         self._rolled = {frozenset(): found}
         return self.base if found is None else found
+
+    def _looped(self, shapes: Mapping[str, Shape]) -> Program | None:
+        assert self._many is not None  # or nobody asks for loops
+        return lower_loops(self.diagram, shapes, self._page, self._many)
 
     @cached_property
     def base(self) -> Program:
@@ -127,7 +132,7 @@ class Programs(Collection["Program"]):
         )
         if rolled:
             if key not in self._rolled:
-                self._rolled[key] = lower_loops(self.diagram, required, self._page)
+                self._rolled[key] = self._looped(required)
             found = self._rolled[key]
             return self.of_shapes(shapes, phase) if found is None else found
         if key not in self._programs:

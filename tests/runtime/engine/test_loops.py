@@ -21,6 +21,11 @@ STEPS = LONG + 7
 BATCH, FEATURES, UNITS = 2, 3, 4
 
 
+@pytest.fixture(autouse=True)
+def loops_of_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradwire.runtime.engine.session.session.MANY", LONG)
+
+
 def layer(kind: str, steps: int = STEPS, **how: Any) -> gw.Diagram:
     x = gw.variable("x", drawn(steps, BATCH, FEATURES))
     made = getattr(gw, kind)(x, steps=steps, units=UNITS, batch=BATCH, **how)
@@ -42,7 +47,7 @@ def lowered(session: gw.Session) -> bool:
 
 def with_steps(session: gw.Session) -> gw.Session:
     """A session that computes all steps one after the other."""
-    session._programs._may_roll = False
+    session._programs._many = None
     session._programs.first = session._programs._first()
     return session
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.calculus.scan import Body, Carried, copied, result
@@ -18,11 +18,11 @@ _SMALL = 16
 
 
 class BodyTrace:
-    """The trace of a step, until its body is closed; ``path`` is that of ``Body``."""
+    """The trace of a step, until its body is closed; ``owner`` is that of ``Body``."""
 
-    def __init__(self, steps: int, reverse: bool, path: str) -> None:
+    def __init__(self, steps: int, reverse: bool, owner: Callable[[Any, int], Any]) -> None:
         self.trace = Trace()
-        self._how = steps, reverse, path
+        self._how = steps, reverse, owner
         self._carried: list[tuple[Value, Value]] = []
         self._rows: list[tuple[Value, Value]] = []
         self._fixed: dict[Value, Value] = {}
@@ -61,7 +61,7 @@ class BodyTrace:
     def closed(self, after: Sequence[Value]) -> ClosedBody:
         """The body, in which carried values, in the order in which they came, get these."""
         pairs = zip(self._carried, after, strict=True)
-        steps, reverse, path = self._how
+        steps, reverse, owner = self._how
         body = Body(
             self.trace,
             steps,
@@ -69,7 +69,7 @@ class BodyTrace:
             [Carried(before, self.here(value)) for (_, before), value in pairs],
             [leaf for _, leaf in self._rows],
             list(self._fixed.values()),
-            path,
+            owner,
         )
         whole = [value for value, _ in (*self._carried, *self._rows)]
         return ClosedBody(self, body, [*whole, *self._fixed])

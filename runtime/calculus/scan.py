@@ -43,6 +43,10 @@ class Carried(NamedTuple):
     after: Value
 
 
+def _same(owner: Any, step: int) -> Any:
+    return owner
+
+
 @dataclass(slots=True, eq=False)
 class Body:
     """One step of a scan: a trace whose leaves are the inputs of a step.
@@ -58,8 +62,8 @@ class Body:
     carried: list[Carried] = field(default_factory=list)
     rows: list[Value] = field(default_factory=list)
     fixed: list[Value] = field(default_factory=list)
-    path: str = ""
-    """The path that the steps are below, ``rnn`` for the owners ``rnn/0/…`` of a body."""
+    owner: Callable[[Any, int], Any] = _same
+    """The owner in a step, by its number, of what an owner of the body does."""
     _reads: dict[Value, _Slots] = field(default_factory=dict)
     _reversed: dict[Any, _Reverse] = field(default_factory=dict)
 
@@ -71,13 +75,6 @@ class Body:
     def order(self) -> range:
         """The numbers of the steps, in the order in which they run."""
         return range(self.steps)[:: -1 if self.reverse else 1]
-
-    def owner(self, owner: Any, step: int) -> Any:
-        """The block of a step that does what an owner of the body does."""
-        first = f"{self.path}/0"
-        if not (self.path and isinstance(owner, str) and owner.startswith(first)):
-            return owner
-        return type(owner)(f"{self.path}/{step}{owner[len(first) :]}")
 
     def reads(self, value: Value) -> _Slots:
         """The leaves of a step from which gradient comes to one of its values, by slot."""
@@ -319,7 +316,7 @@ class _Reversing:
             ],
             [here for here, _ in self._rows],
             [here for here, _ in self._fixed],
-            body.path,
+            body.owner,
         )
         told = {slot: (self._kind(slot), results[slot]) for slot in self._slots}
         sources = [source for _, source in (*entering, *self._rows, *self._fixed)]

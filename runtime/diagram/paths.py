@@ -61,6 +61,13 @@ class _Path(str):
         """The absolute path of this path, which is relative to ``use``."""
         return type(self)(use + "/" + self if use and self else use or self)
 
+    def in_step(self, scan: InstancePath, number: int) -> Self:
+        """The same in another step of a Scan; itself unless it is in a step."""
+        _, slash, rest = self[len(scan) + 1 :].partition("/")
+        if not (slash and self.is_inside(scan)):
+            return self
+        return type(self)(f"{scan}/{number}/{rest}")
+
     def block_below(self, use: InstancePath) -> str | None:
         """Name of the block on the page used at ``use`` that contains it; None if it is outside."""
         if not self.is_inside(use):

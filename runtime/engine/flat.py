@@ -130,10 +130,8 @@ class Flat:
     def in_first_step(self, name: InstancePath) -> InstancePath:
         """A path in a step of a loop as it is in the first one; other paths as they are."""
         for path, loop in self.loops.items():
-            if name.startswith(f"{path}/"):
-                number, _, rest = name[len(path) + 1 :].partition("/")
-                if rest and loop.scan.has_step(number):
-                    return InstancePath(f"{path}/0/{rest}")
+            if name.is_inside(path) and loop.scan.has_step(name.block_below(path) or ""):
+                return name.in_step(path, 0)
         return name
 
     def _is_variable(self, name: str) -> bool:
@@ -144,10 +142,9 @@ class Flat:
 
     def _in_steps(self, path: InstancePath) -> list[InstancePath]:
         """A path in the first step of a loop as it is in each."""
-        for use, loop in self.loops.items():
-            if path.startswith(f"{use}/0/"):
-                rest = path[len(use) + 3 :]
-                return [InstancePath(f"{use}/{step}/{rest}") for step in range(loop.scan.steps)]
+        for scan, loop in self.loops.items():
+            if path.is_inside(scan / "0"):
+                return [path.in_step(scan, step) for step in range(loop.scan.steps)]
         return [path]
 
     @cached_property

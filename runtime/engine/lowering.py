@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.block import Opaque, Shape, Source
@@ -350,6 +351,11 @@ class _Lowering:
         return value
 
 
+def _in_step(scan: InstancePath, owner: Any, number: int) -> Any:
+    """A block of the first step of a Scan, in the step of that number."""
+    return owner if owner is None else owner.in_step(scan, number)
+
+
 class _NoLoopError(Exception):
     """The first step of a Scan does not stand for all of them."""
 
@@ -371,7 +377,8 @@ class _LoopLowering(_Lowering):
         """The outputs that are carried, in the order in which their inputs came."""
         self._closed: dict[InstancePath, ClosedBody] = {}
         for path, loop in program.flat.loops.items():
-            self._bodies[path] = BodyTrace(loop.scan.steps, loop.scan.reverse, path)
+            in_step = partial(_in_step, path)
+            self._bodies[path] = BodyTrace(loop.scan.steps, loop.scan.reverse, in_step)
             self._carried[path] = []
             for name, at in (*loop.entering.items(), *loop.leaving.items()):
                 self._roles[at] = path, name

@@ -19,7 +19,6 @@ from gradwire.runtime.calculus import Trace, Value, unwrap
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.scan import copied, needed_values, result_of
-from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.simplify import IDENTITIES
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -73,6 +72,13 @@ class ScanTask(Task):
         run = _Run(body, given, targets, self._plan)
         self.bytes = run.bytes
         return [run]
+
+
+class _Owner(NamedTuple):
+    """The block of a body that a value of a plan is of, and its step, by its place in the plan."""
+
+    block: str | None
+    step: int
 
 
 @by_identity
@@ -142,7 +148,10 @@ class _Run:
             try:
                 piece.plan.execute()
             except RunError as error:
-                self._place(error, start)
+                owner: Any = error.location.block if error.location is not None else None
+                if isinstance(owner, _Owner):
+                    block = self._body.owner(owner.block, start + owner.step)
+                    error.location = None if block is None else Location(block=block)
                 raise
             for before, after in (*piece.carried, *piece.sums.values()):
                 np.copyto(before, after)
@@ -156,16 +165,6 @@ class _Run:
     def _place_of(self, value: Value) -> int:
         afters = [each.after for each in self._body.carried]
         return next(place for place, after in enumerate(afters) if after is value)
-
-    def _place(self, error: RunError, start: int) -> None:
-        """Name the step that failed, of which the plan knows the number within the piece."""
-        location, path = error.location, self._body.path
-        block = "" if location is None else str(location.block or "")
-        if location is not None and path and block.startswith(f"{path}/"):
-            number, _, rest = block[len(path) + 1 :].partition("/")
-            if number.isdecimal():
-                block = InstancePath(f"{path}/{start + int(number)}/{rest}")
-                error.location = Location(location.page, block, location.port)
 
     def _piece(self, length: int, plan: Planner) -> _Piece:
         """The plan of so many steps."""
@@ -190,7 +189,7 @@ class _Run:
             now = [trace.xp.index(x, step) for x in rows]
             known = steady | dict(zip(body.leaves, (*carried, *now, *fixed), strict=True))
             for x in self._needed:
-                known[x] = _again(x, known, trace, body.owner(x.owner, step))
+                known[x] = _again(x, known, trace, _Owner(x.owner, step))
             carried = [known[each.after] for each in body.carried]
             found[step] = known
         trace.owner = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
-from gradwire.runtime.diagram.paths import PortPath
+from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.lowering import lower, lower_loops
 from gradwire.runtime.engine.session.lookup import require_choice
 from gradwire.runtime.engine.session.store import shapes_of
@@ -142,7 +142,7 @@ class Programs(Collection["Program"]):
     def _is_of_step(self, path: str) -> bool:
         """Whether a leaf belongs to one step of a loop, and not to all."""
         flat = self.first.flat
-        if not any(path.startswith(f"{loop}/") for loop in flat.loops):
+        if not any(InstancePath(path).is_inside(loop) for loop in flat.loops):
             return False
         leaf = flat.instances.get(PortPath(path).block)
         is_shared = leaf is not None and leaf.path in self.first.sources("variable")

@@ -59,20 +59,20 @@ class BodyTrace:
         )
 
     def closed(self, after: Sequence[Value]) -> ClosedBody:
-        """The body, in which carried values, in the order in which they came, get these."""
+        """The body, in which carried values, in the order in which they came, get these of it."""
         pairs = zip(self._carried, after, strict=True)
         steps, reverse, owner = self._how
         body = Body(
             self.trace,
             steps,
             reverse,
-            [Carried(before, self.here(value)) for (_, before), value in pairs],
+            [Carried(before, value) for (_, before), value in pairs],
             [leaf for _, leaf in self._rows],
             list(self._fixed.values()),
             owner,
         )
         whole = [value for value, _ in (*self._carried, *self._rows)]
-        return ClosedBody(self, body, [*whole, *self._fixed])
+        return ClosedBody(body, [*whole, *self._fixed])
 
     def _leaf(self, shape: Shape, like: Value) -> Value:
         return self.trace.apply(LEAF, shape=shape, dtype=like.dtype, weak=like.weak)
@@ -81,13 +81,13 @@ class BodyTrace:
 class ClosedBody:
     """A body and what is given to it."""
 
-    def __init__(self, made_by: BodyTrace, body: Body, inputs: Sequence[Value]) -> None:
-        self._made_by, self._body, self._inputs = made_by, body, inputs
+    def __init__(self, body: Body, inputs: Sequence[Value]) -> None:
+        self._body, self._inputs = body, inputs
 
     def last(self, place: int) -> Value:
         """The carried value at this place after the last step."""
         return result(self._body, self._inputs, "last", self._body.carried[place].after)
 
     def stack(self, value: Value) -> Value:
-        """A value of the steps along a new axis 0."""
-        return result(self._body, self._inputs, "stack", self._made_by.here(value))
+        """A value of the body, of all steps along a new axis 0."""
+        return result(self._body, self._inputs, "stack", value)

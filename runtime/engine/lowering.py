@@ -499,7 +499,7 @@ class _LoopLowering(_Lowering):
         loop, body = self.program.flat.loops[path], self._bodies[path]
         body.trace.owner = self.program.trace.owner
         if loop.leaving.get(name) == instance.path:
-            return [self._left(path, name, arguments[0])]
+            return [self._left(path, name)]
         results = super()._results(instance, arguments)
         if name in loop.scan.over:
             port = instance.port("0")
@@ -512,21 +512,22 @@ class _LoopLowering(_Lowering):
             self._carried[path].append(loop.scan.carry[name])
         return results
 
-    def _left(self, path: InstancePath, name: str, value: Value) -> Value:
+    def _left(self, path: InstancePath, name: str) -> Value:
         body, carried = self._bodies[path], self._carried[path]
+        given = {
+            output: body.here(self.program.ports[(path / "0" / output).port("out")])
+            for output in self.program.flat.loops[path].leaving
+        }
         if path not in self._closed:
-            step = path / "0"
-            ports = [self.program.ports[(step / output).port("out")] for output in carried]
-            for output in self.program.flat.loops[path].leaving:
-                body.here(self.program.ports[(step / output).port("out")])
-            if not body.keeps(ports):
+            after = [given[output] for output in carried]
+            if not body.keeps(after):
                 raise _NoLoopError
-            self._closed[path] = body.closed(ports)
+            self._closed[path] = body.closed(after)
         if name in carried:
             return self._closed[path].last(carried.index(name))
-        if value.weak:
+        if given[name].weak:
             raise _NoLoopError
-        return self._closed[path].stack(value)
+        return self._closed[path].stack(given[name])
 
 
 def _by_leaf(result: Any) -> dict[str, Value]:

@@ -187,3 +187,22 @@ def test_a_failure_names_the_step() -> None:
     assert caught.value.location is not None
     assert caught.value.location.block == f"rnn/{STEPS - 3}/look"
     assert session.rolled.flat.loops
+
+
+def test_what_is_the_same_in_all_steps_is_stacked() -> None:
+    @gw.page("cell")
+    def cell(a: gw.Expression, b: gw.Expression, x: gw.Expression) -> dict[str, gw.Expression]:
+        return {"same": gw.mul(a, b), "y": x * a}
+
+    def made() -> gw.Diagram:
+        a, b = gw.variable("a", drawn(2)), gw.variable("b", drawn(2) + 1)
+        x = gw.variable("x", drawn(STEPS, 2))
+        out = gw.scan(cell, a, b, x, steps=STEPS, over="x", name="rnn")
+        return gw.build(gw.loss(gw.sum(out["same"] * out["y"]), name="loss"))
+
+    found, wanted = gw.Session(made()), with_steps(gw.Session(made()))
+    run, whole = found.backward(ports=["rnn.same"]), wanted.backward(ports=["rnn.same"])
+    np.testing.assert_array_equal(run.values["rnn.same"], whole.values["rnn.same"])
+    for name, gradient in whole.gradients.items():
+        np.testing.assert_allclose(run.gradients[name], gradient, rtol=1e-4)
+    assert not lowered(found)

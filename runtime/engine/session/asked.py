@@ -115,9 +115,9 @@ class AskedGradients(Asked):
         self,
         program: Program,
         executor: Executor,
+        whole: Callable[[], Program],
         wanted: Wanted = PLAIN,
         seeded: Collection[str] = (),
-        whole: Callable[[], Program] | None = None,
     ) -> None:
         self.heads = heads = lookup.find_heads(program, wanted.losses, executor.partial)
         lookup.require_asked(program, heads)
@@ -125,7 +125,7 @@ class AskedGradients(Asked):
         arguments = () if isinstance(how, str | Mapping) else lookup.graph_order(program, heads)
         self._requests = lookup.gradient_requests(program, arguments, wanted.wrt, how)
         asked, is_rolled = wanted.contributions, bool(program.flat.loops)
-        self._whole = whole if is_rolled and whole is not None else lambda: program
+        self._whole = whole if is_rolled else lambda: program
         late_wires = asked is None and not executor.partial
         late_ports = wanted.ports is None and (
             late_wires or (asked is False and not executor.partial)
@@ -142,9 +142,9 @@ class AskedGradients(Asked):
             lookup.find_wires(program, wanted.norms),
             sparse=True,
         )
+        super().__init__(program, executor, request)
         if not is_rolled:
             late_ports, late_wires = bool(self.later.ports), bool(self.later.contributions)
-        super().__init__(program, executor, request)
         self._zeros = wanted.unconnected == "zero"
         self._late_ports, self._late_wires = late_ports, late_wires
         self._drawn = bool(program.streams())
@@ -169,8 +169,9 @@ class AskedGradients(Asked):
     def later(self) -> Request:
         """What is computed when it is first read."""
         late_ports, late_wires, seeds = self._later
-        ports = lookup.ports_of(self.whole, None, False) if late_ports else ()
-        wires = lookup.find_wires(self.whole, late_wires)
+        with self.executor.lock:
+            ports = lookup.ports_of(self.whole, None, False) if late_ports else ()
+            wires = lookup.find_wires(self.whole, late_wires)
         return Request(ports, self.heads, seeds, contributions=wires, sparse=True)
 
     def run(

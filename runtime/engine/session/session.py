@@ -265,7 +265,7 @@ class Session(Shown):
         asked = self._asked(
             (frozen(ports),),
             fed,
-            lambda program, executor: AskedValues(program, executor, ports),
+            lambda program, executor, whole: AskedValues(program, executor, ports),
             rolled=ports is not None,
         )
         return asked.run(fed)
@@ -310,39 +310,32 @@ class Session(Shown):
         with self._lock:
             fed = self._checked_feeds(feeds) if feeds else {}
             if not out_gradients and all(map(is_, names, PLAIN)):
-                asked = self._asked(None, fed, self._gradients_of(fed), rolled=True)
+                asked = self._asked(None, fed, AskedGradients, rolled=True)
                 return asked.run(fed, {}, self._gradients, self._store.step_number)
             wanted, seeded = Wanted(*names), out_gradients or {}
             lookup.require_choice("unconnected", unconnected, ("none", "zero"))
             asked = self._asked(
                 (*map(frozen, names), tuple(seeded)),
                 fed,
-                self._gradients_of(fed, wanted, seeded),
+                lambda program, executor, whole: AskedGradients(
+                    program, executor, whole, wanted, seeded
+                ),
                 rolled=not wanted.names_steps,
             )
             seeds = lookup.find_seeds(asked.program, asked.heads, seeded) if seeded else {}
             return asked.run(fed, seeds, self._gradients, self._store.step_number)
 
-    def _gradients_of(
-        self,
-        fed: Mapping[str, Array],
-        wanted: Wanted = PLAIN,
-        seeded: Collection[str] = (),
-    ) -> Callable[[Program, Executor], AskedGradients]:
-        """What looks up a request of ``backward`` in a program."""
-        shapes = {path: array.shape for path, array in fed.items()}
-        return lambda program, executor: AskedGradients(
-            program, executor, wanted, seeded, lambda: self._program(shapes)
-        )
-
     def _asked(
         self,
         names: Hashable,
         fed: Mapping[str, Array],
-        ask: Callable[[Program, Executor], A],
+        ask: Callable[[Program, Executor, Callable[[], Program]], A],
         rolled: bool,
     ) -> A:
-        """The request with these names: as it was made before, unless the program is another."""
+        """The request with these names: as it was made before, unless the program is another.
+
+        It is asked with what gives the program with all steps.
+        """
         shapes = tuple([(path, array.shape) for path, array in fed.items()]) if fed else ()
         store = self._store
         key, version = (names, shapes, store.phase), store.version
@@ -351,8 +344,14 @@ class Session(Shown):
             return before[1]
         program = self._program(dict(shapes), rolled)
         if before is None or before[0] is not program:
-            executor = self._executor
-            made = self._in_steps(dict(shapes), program, lambda found: ask(found, executor))
+            # Late results are of this diagram and these shapes, whatever the session has by then.
+            programs, phase, executor = self._programs, store.phase, self._executor
+            required = shapes_of(store.assigned) | dict(shapes)
+
+            def whole() -> Program:
+                return programs.of_shapes(required, phase)
+
+            made = self._in_steps(dict(shapes), program, lambda found: ask(found, executor, whole))
             before = self._known[key] = program, made
         asked = before[1]
         asked.version = version

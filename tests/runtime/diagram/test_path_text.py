@@ -50,6 +50,7 @@ JUSTIFIED = {
     "runtime/diagram/files/fields.py": "numbers of entries in a message",
     "runtime/diagram/files/tensors.py": "names of array files",
     "runtime/diagram/files/writing.py": "names of arrays in files",
+    "runtime/engine/compiler/tiles.py": "names of variables of the compiler",
     "runtime/engine/plan/native/machine.py": "numbers of versions",
     "runtime/engine/plan/native/writer.py": "names of functions of the compiler",
     "runtime/flow/tools/patterns.py": "a sentence after another",

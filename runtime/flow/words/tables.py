@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
 from gradwire.runtime.flow.words.phrases import FACTORS
-from gradwire.runtime.flow.words.value_sentences import AT_ZERO, CURES, IN_FLOAT32
+from gradwire.runtime.flow.words.value_sentences import AT_ZERO, CURES, IN_FLOAT32, WHOLE
 
 Rules: TypeAlias = tuple[tuple[str, ...], ...]
 _PRODUCTS = "|".join(FACTORS)
@@ -92,7 +92,7 @@ REASONS: Rules = (
 _SMALLER = "Keep its input near 0: start with smaller weights, or normalise it."
 FLAT_CURES: Rules = (
     ("underflows", ""),
-    ("cancels whole_softmax summed", "Let the loss read its elements, not their sum."),
+    ("cancels whole_softmax summed", WHOLE),
     ("cancels", ""),
     ("product", ""),
     ("improbable", "Give it logits, with given set to logits."),

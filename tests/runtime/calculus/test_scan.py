@@ -87,6 +87,12 @@ def _swapped(xp: Any, carried: Any, rows: Any, fixed: Any) -> Any:
     return [b * fixed[0], xp.exp(-c * c), a + c], [xp.stop_gradient(a) * b]
 
 
+def _carried_twice(xp: Any, carried: Any, rows: Any, fixed: Any) -> Any:
+    a, b = carried
+    new = xp.sin(a) * b + rows[0]
+    return [new, new], [new * a]
+
+
 def _nothing_carried(xp: Any, carried: Any, rows: Any, fixed: Any) -> Any:
     return [], [rows[0] * fixed[0], xp.square(rows[1])]
 
@@ -95,6 +101,7 @@ CASES = {
     "lstm": Case(_lstm, 2, 2, 2),
     "sums": Case(_sums, 1, 1, 1),
     "swapped": Case(_swapped, 3, 0, 1),
+    "carried twice": Case(_carried_twice, 2, 1, 0),
     "nothing carried": Case(_nothing_carried, 0, 2, 1),
 }
 

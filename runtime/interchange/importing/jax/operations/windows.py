@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.meanings.indexing import inside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,11 +90,7 @@ def component(stage: Stage, places: Staged, number: int) -> Staged:
 
 def clipped(stage: Stage, index: Staged, last: int) -> Staged:
     """An index as int64, between 0 and ``last``."""
-    index = stage.cast(index, "int64")
-    if index.array is not None and np.all((index.array >= 0) & (index.array <= last)):
-        return index
-    above = stage.block("Maximum", index, index.like(0))
-    return stage.block("Minimum", above, index.like(last))
+    return inside(stage.cast(index, "int64"), last + 1, "clip")
 
 
 def unwrapped(stage: Stage, index: Staged) -> Staged:

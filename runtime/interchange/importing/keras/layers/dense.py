@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.keras.layers.activations import activated
+from gradwire.runtime.interchange.importing.meanings.indexing import whole
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -39,9 +40,7 @@ def _embedding(call: Call) -> Staged:
         call.stage.remark(
             "lost", f"The layer {call.layer.name!r} masks zeros, the diagram doesn't."
         )
-    indices = call.x()
-    whole = indices if not indices.is_float else call.stage.cast(indices, "int64")
-    return call.block("Embedding", whole, call.variable(0, "embeddings"))
+    return call.block("Embedding", whole(call.x()), call.variable(0, "embeddings"))
 
 
 def _dropout(call: Call) -> Staged:

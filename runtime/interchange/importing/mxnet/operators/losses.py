@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from gradwire.runtime.interchange.importing.meanings import losses
-from gradwire.runtime.interchange.importing.mxnet.operators.selection import indices
+from gradwire.runtime.interchange.importing.meanings import indexing, losses
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.meanings.losses import Reduction
@@ -55,7 +54,7 @@ def _softmax_output(call: Call) -> Staged:
     label = _fixed(call, call.x(1, places))
     if label.shape == scores.shape or attributes.number("smooth_alpha"):
         raise call.unsupported("its labels are probabilities, or smoothed")
-    classes = call.stage.reshape(indices(call, label), places)
+    classes = call.stage.reshape(indexing.whole(label), places)
     scale = attributes.number("grad_scale", 1.0)
     normalisation = call.choice("normalization", _NORMALISATIONS, "null")
     if normalisation == "batch":
@@ -93,7 +92,7 @@ def _distance(kind: str, x: Staged, label: Staged) -> Staged:
 def _cross_entropy(call: Call) -> Staged:
     """The sum of the cross-entropies of rows, an ordinary value."""
     scores = call.x(0)
-    classes = indices(call, _fixed(call, call.x(1, scores.shape[:1])))
+    classes = indexing.whole(_fixed(call, call.x(1, scores.shape[:1])))
     return losses.cross_entropy(scores, classes, reduction="sum")
 
 

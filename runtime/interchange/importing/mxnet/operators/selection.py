@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gradwire.runtime.interchange.importing.meanings import indexing
+from gradwire.runtime.interchange.importing.meanings.shapes import move
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -35,27 +40,15 @@ def _slice_like(call: Call) -> Staged:
     return x
 
 
-def indices(call: Call, x: Staged) -> Staged:
-    """Indices as integers; in MXNet they are usually floats."""
-    return call.stage.cast(x, "int64") if x.is_float else x
-
-
 def _within(call: Call, x: Staged, count: int) -> Staged:
     """Indices with those outside at the ends, or wrapped around."""
-    integers = indices(call, x)
-    mode = call.attributes.text("mode", "clip")
-    if mode == "wrap":
-        return call.stage.block("Mod", integers, integers.like(count))
-    if mode == "clip":
-        low = call.stage.block("Maximum", integers, integers.like(0))
-        return call.stage.block("Minimum", low, integers.like(count - 1))
-    return integers
+    return indexing.inside(indexing.whole(x), count, call.attributes.text("mode", "clip"))
 
 
 def _take(call: Call) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", 0)
     places = _within(call, call.x(1), x.shape[axis])
-    return call.block("Gather", x, places, axis=axis)
+    return indexing.gather(x, places, axis)
 
 
 def _pick(call: Call) -> Staged:
@@ -63,18 +56,23 @@ def _pick(call: Call) -> Staged:
     x, axes = call.x(0), call.attributes.axes() or (-1,)
     axis = axes[0] % x.ndim
     kept = x.shape[:axis] + x.shape[axis + 1 :]
-    places = call.stage.reshape(_within(call, call.x(1, kept), x.shape[axis]), kept)
-    picked = call.block("PickAlong", x, places, axis=axis)
-    keepdims = call.attributes.flag("keepdims")
-    return call.stage.reshape(picked, (*kept[:axis], 1, *kept[axis:])) if keepdims else picked
+    places = _within(call, call.x(1, kept), x.shape[axis])
+    return indexing.pick(x, places, axis, call.attributes.flag("keepdims"))
 
 
 def _one_hot(call: Call) -> Staged:
     depth = call.attributes.whole("depth")
-    on, off = call.attributes.number("on_value", 1.0), call.attributes.number("off_value", 0.0)
     dtype = call.attributes.text("dtype", "float32")
-    hot = call.block("OneHot", indices(call, call.x()), depth=depth, dtype=dtype)
-    return hot if (on, off) == (1.0, 0.0) else hot * (on - off) + off
+    on, off = (
+        call.stage.constant(np.asarray(call.attributes.number(key, default), dtype))
+        for key, default in (("on_value", 1.0), ("off_value", 0.0))
+    )
+    return indexing.one_hot(indexing.whole(call.x()), depth, dtype, -1, on, off)
+
+
+def _gather_nd(call: Call) -> Staged:
+    """Along the first axis of the indices are tuples."""
+    return indexing.gather_nd(call.x(0), move(indexing.whole(call.x(1)), 0, -1))
 
 
 def _where(call: Call) -> Staged:
@@ -95,5 +93,5 @@ def _embedding(call: Call) -> Staged:
 OPERATORS: dict[str, Operator] = {
     "slice": _slice, "crop": _slice, "slice_axis": _slice_axis, "slice_like": _slice_like,
     "take": _take, "pick": _pick, "choose_element_0index": _pick, "one_hot": _one_hot,
-    "where": _where, "Embedding": _embedding,
+    "where": _where, "gather_nd": _gather_nd, "Embedding": _embedding,
 }  # fmt: skip

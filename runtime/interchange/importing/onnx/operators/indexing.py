@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import indexing
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
-RULES["GatherElements"] = lambda node: node.stage.block(
-    "TakeAlong", node.x(), node.x(1), axis=node.axis(0)
-)
+RULES["GatherElements"] = lambda node: indexing.take_along(node.x(), node.x(1), node.axis(0))
 
 
 @rule("Gather")
@@ -27,64 +25,22 @@ def _gather(node: Node) -> Staged:
     return node.stage.block("Gather", x, indices, axis=axis)
 
 
-def _rows(node: Node, x: Staged, indices: Staged, batch: int) -> Staged:
-    """Indices of the rows of ``x``, its leading axes put together, that tuples of indices name."""
-    stage, leading = node.stage, indices.shape[:-1]
-    depth = indices.shape[-1]
-    total: Staged | None = None
-    stride = 1
-    for place in reversed(range(batch + depth)):
-        length = x.shape[place]
-        if place < batch:
-            shape = [1] * len(leading)
-            shape[place] = length
-            part = stage.constant(np.arange(length, dtype=np.int64).reshape(shape))
-        else:
-            part = stage.cast(stage.select(indices, -1, place - batch), "int64")
-            part = wrapped(part, length)
-        part = part * stride if stride != 1 else part
-        total = part if total is None else total + part
-        stride *= length
-    assert total is not None
-    return stage.broadcast(total, leading)
-
-
-def wrapped(indices: Staged, length: int) -> Staged:
-    """Indices from the front, in the place of negative ones."""
-    return indices.stage.block("Where", indices < 0, indices + length, indices)
-
-
 @rule("GatherND")
 def _gather_nd(node: Node) -> Staged:
     x, indices, batch = node.x(), node.x(1), node.integer("batch_dims")
     reach = batch + indices.shape[-1]
     if reach > x.ndim or not indices.shape[-1]:
         raise node.unsupported(f"indices of {indices.shape[-1]} axes for x of {x.ndim}")
-    flat = node.stage.reshape(x, (math.prod(x.shape[:reach]), *x.shape[reach:]))
-    return node.stage.block("Gather", flat, _rows(node, x, indices, batch), axis=0)
+    return indexing.gather_nd(x, indices, batch)
 
 
 @rule("OneHot")
 def _one_hot(node: Node) -> Staged:
-    indices, values, stage = node.x(), node.x(2), node.stage
-    depth = node.known_integer(1)
-    indices = wrapped(stage.cast(indices, "int64"), depth)
-    hot = stage.block("OneHot", indices, depth=depth, dtype="bool")
-    hot = last_to(hot, node.axis(-1, hot.ndim))
+    values, stage, depth = node.x(2), node.stage, node.known_integer(1)
+    indices = indexing.inside(stage.cast(node.x(), "int64"), depth)
     off, on = (stage.reshape(stage.cut(values, 0, i, i + 1), ()) for i in range(2))
-    return stage.block("Where", hot, on, off)
-
-
-def last_to(x: Staged, axis: int) -> Staged:
-    """``x`` with its last axis moved to ``axis``."""
-    order = list(range(x.ndim - 1))
-    order.insert(axis, x.ndim - 1)
-    return x.stage.transpose(x, order)
-
-
-def to_last(x: Staged, axis: int) -> Staged:
-    """``x`` with an axis moved to the end."""
-    return x.stage.transpose(x, [*(i for i in range(x.ndim) if i != axis), axis])
+    axis = node.axis(-1, indices.ndim + 1)
+    return indexing.one_hot(indices, depth, values.dtype, axis, on, off)
 
 
 @rule("Compress")
@@ -124,19 +80,12 @@ def _mode(node: Node) -> str:
 
 @rule("ScatterElements", "Scatter")
 def _scatter_elements(node: Node) -> Staged:
-    inputs = node.x(0), node.x(1), node.x(2)
-    return node.stage.block("ScatterAlong", *inputs, mode=_mode(node), axis=node.axis(0))
+    return indexing.scatter_along(node.x(), node.x(1), node.x(2), node.axis(0), _mode(node))
 
 
 @rule("ScatterND")
 def _scatter_nd(node: Node) -> Staged:
-    x, indices, updates, stage = node.x(), node.x(1), node.x(2), node.stage
-    depth = indices.shape[-1]
-    rows = _rows(node, x, indices, 0)
-    flat = stage.reshape(x, (math.prod(x.shape[:depth]), *x.shape[depth:]))
-    new = stage.reshape(updates, (rows.size, *x.shape[depth:]))
-    index = stage.reshape(rows, (rows.size,))
-    return stage.reshape(scatter(flat, index, new, _mode(node)), x.shape)
+    return indexing.scatter_nd(node.x(), node.x(1), node.x(2), _mode(node))
 
 
 @rule("TensorScatter")
@@ -153,8 +102,3 @@ def _tensor_scatter(node: Node) -> Staged:
     indices = np.ascontiguousarray(np.broadcast_to(places.reshape(shape), update.shape))
     given = past, stage.constant(indices), update
     return stage.block("ScatterAlong", *given, mode="set", axis=axis)
-
-
-def scatter(x: Staged, indices: Staged, updates: Staged, mode: str) -> Staged:
-    """``x`` with its rows at ``indices`` set, or changed by another mode."""
-    return x.stage.block("ScatterRows", x, indices, updates, mode=mode, axis=0)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import losses
+from gradwire.runtime.interchange.importing.meanings.indexing import one_hot
 from gradwire.runtime.interchange.importing.onnx.operators.elementwise import aligned
-from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -136,9 +136,7 @@ RULES["Softmax"], RULES["LogSoftmax"] = _over_an_axis("Softmax"), _over_an_axis(
 @rule("Hardmax")
 def _hardmax(node: Node) -> Staged:
     x, axis = node.x(), node.axis(-1 if node.opset >= 13 else 1)
-    best = node.stage.block("ArgMax", x, axis=axis)
-    hot = node.stage.block("OneHot", best, depth=x.shape[axis], dtype=x.dtype)
-    return last_to(hot, axis)
+    return one_hot(put("ArgMax", x, axis=axis), x.shape[axis], x.dtype, axis)
 
 
 @rule("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from gradwire.runtime.interchange.importing.meanings.shapes import move
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
@@ -148,7 +148,7 @@ def _weighted(x: Staged, weights: NDArray[Any], axis: int) -> Staged:
     """Weighted sums along an axis; ``weights`` (new, old)."""
     y = x if x.is_float else x.stage.cast(x, "float32")
     matrix = x.stage.constant(weights.T.astype(y.dtype))
-    return x.stage.cast(last_to(to_last(y, axis) @ matrix, axis), x.dtype)
+    return x.stage.cast(move(move(y, axis, -1) @ matrix, -1, axis), x.dtype)
 
 
 def _transformation(node: Node) -> str:

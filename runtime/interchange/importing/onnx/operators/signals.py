@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.indexing import last_to, to_last
+from gradwire.runtime.interchange.importing.meanings.shapes import move
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import pad, require_small
 
@@ -68,8 +68,8 @@ def transformed(x: Staged, axis: int, matrix: NDArray[Any]) -> Staged:
     imaginary = stage.select(x, -1, 1) if x.shape[-1] == 2 else None
 
     def times(part: Staged, factor: NDArray[Any]) -> Staged:
-        product = to_last(part, axis) @ stage.constant(factor.astype(part.dtype))
-        return last_to(product, axis)
+        product = move(part, axis, -1) @ stage.constant(factor.astype(part.dtype))
+        return move(product, -1, axis)
 
     re, im = times(real, matrix.real), times(real, matrix.imag)
     if imaginary is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings import indexing
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
@@ -18,16 +20,9 @@ def _select(call: Call) -> Staged:
 
 def _one_hot(call: Call) -> Staged:
     """A vector for each index, on a new axis."""
-    indices, depth = call.x(0), call.whole(1)
     on, off = call.x(2), call.x(3)
-    hot = call.block("OneHot", indices, depth=depth, dtype=on.dtype)
     axis = call.attributes.whole("axis", -1)
-    if axis not in (-1, indices.ndim):
-        order = list(range(indices.ndim))
-        order.insert(axis, indices.ndim)
-        hot = call.stage.transpose(hot, order)
-    known = on.array is not None and off.array is not None
-    return hot if known and on.array == 1 and off.array == 0 else hot * (on - off) + off
+    return indexing.one_hot(call.x(0), call.whole(1), on.dtype, axis, on, off)
 
 
 def _softmax(call: Call) -> Staged:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import indexing
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
@@ -61,69 +63,19 @@ def _gather(call: Call) -> Staged:
 def gathered(call: Call, x: Staged, indices: Staged, axis: int, batch: int) -> Staged:
     """Elements at indices along an axis; the first ``batch`` axes of both go together."""
     batch %= indices.ndim + 1
-    if not batch:
-        return call.block("Gather", x, indices, axis=axis)
-    if axis < batch or x.shape[:batch] != indices.shape[:batch]:
+    if batch and (axis < batch or x.shape[:batch] != indices.shape[:batch]):
         raise call.unsupported(f"{batch} axes of {x.shape} and {indices.shape} don't go together")
-    order = [*range(batch), axis, *(a for a in range(batch, x.ndim) if a != axis)]
-    rows = call.stage.transpose(x, order)
-    count, length = math.prod(x.shape[:batch]), x.shape[axis]
-    flat = call.stage.reshape(rows, (count * length, *rows.shape[batch + 1 :]))
-    starts = np.arange(count).reshape(x.shape[:batch] + (1,) * (indices.ndim - batch)) * length
-    places = indices + call.stage.constant(starts.astype(indices.dtype))
-    picked = call.block("Gather", flat, places, axis=0)
-    return _moved_back(call, picked, batch, axis, indices.ndim)
+    return indexing.gather(x, indices, axis, batch)
 
 
-def _moved_back(call: Call, x: Staged, batch: int, axis: int, rank: int) -> Staged:
-    """The axes of the indices, behind those of the batch, put where the gathered axis was."""
-    own = list(range(batch, rank))
-    rest = list(range(rank, x.ndim))
-    before = rest[: axis - batch]
-    return call.stage.transpose(x, [*range(batch), *before, *own, *rest[axis - batch :]])
-
-
-def _gather_nd(call: Call) -> Staged:
-    x, indices = call.x(0), call.x(1)
-    depth = indices.shape[-1]
-    flat = call.stage.reshape(x, (math.prod(x.shape[:depth]), *x.shape[depth:]))
-    return call.block("Gather", flat, _flat_places(call, indices, x.shape[:depth]), axis=0)
-
-
-def _flat_places(call: Call, indices: Staged, shape: tuple[int, ...]) -> Staged:
-    """Indices along several axes as ones along their product."""
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    weighed = indices * call.stage.constant(np.asarray(strides, indices.dtype))
-    return call.stage.block("Sum", weighed, axis=-1)
-
-
-def _scatter(mode: str) -> Operator:
-    """Updates of a value at indices along its first axes."""
-
-    def scatter(call: Call) -> Staged:
-        x, indices, updates = call.x(0), call.x(1), call.x(2)
-        return _scattered(call, x, indices, updates, mode)
-
-    return scatter
-
-
-def _scattered(call: Call, x: Staged, indices: Staged, updates: Staged, mode: str) -> Staged:
-    depth = indices.shape[-1]
-    rest = x.shape[depth:]
-    places = _flat_places(call, indices, x.shape[:depth])
-    count = math.prod(places.shape)
-    flat = call.stage.reshape(x, (math.prod(x.shape[:depth]), *rest))
-    changed = call.block(
-        "ScatterRows", flat, call.stage.reshape(places, (count,)),
-        call.stage.reshape(updates, (count, *rest)), mode=mode,
-    )  # fmt: skip
-    return call.stage.reshape(changed, x.shape)
+def _scattered(mode: str) -> Operator:
+    return lambda call: indexing.scatter_nd(call.x(0), call.x(1), call.x(2), mode, "")
 
 
 def _scatter_zeros(call: Call) -> Staged:
     indices, updates = call.x(0), call.x(1)
     zeros = call.stage.constant(np.zeros(call.shape(2), updates.dtype))
-    return _scattered(call, zeros, indices, updates, "add")
+    return indexing.scatter_nd(zeros, indices, updates, "add", "")
 
 
 def _segment_sum(call: Call) -> Staged:
@@ -139,7 +91,8 @@ def _segment_sum(call: Call) -> Staged:
 
 OPERATORS: dict[str, Operator] = {
     "Slice": _slice, "StridedSlice": _strided, "Gather": _gather, "GatherV2": _gather,
-    "GatherNd": _gather_nd, "UnsortedSegmentSum": _segment_sum, "ScatterNd": _scatter_zeros,
-    "TensorScatterUpdate": _scatter("set"), "TensorScatterAdd": _scatter("add"),
-    "TensorScatterMax": _scatter("max"), "TensorScatterMin": _scatter("min"),
+    "GatherNd": lambda call: indexing.gather_nd(call.x(0), call.x(1), mode=""),
+    "UnsortedSegmentSum": _segment_sum, "ScatterNd": _scatter_zeros,
+    "TensorScatterUpdate": _scattered("set"), "TensorScatterAdd": _scattered("add"),
+    "TensorScatterMax": _scattered("max"), "TensorScatterMin": _scattered("min"),
 }  # fmt: skip

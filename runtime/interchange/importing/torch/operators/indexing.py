@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
+from gradwire.runtime.interchange.importing.meanings.indexing import inside, one_hot, take_along
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    Operand,
+    enter,
+    like,
+    operator,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
-
-
-def wrapped(stage: Stage, indices: Staged, length: int) -> Staged:
-    """Indices counted from 0, also those that count from the end."""
-    if indices.array is not None:
-        return stage.constant(np.where(indices.array < 0, indices.array + length, indices.array))
-    return stage.block("Where", indices < 0, indices + length, indices)
 
 
 def spelled(
@@ -58,7 +57,7 @@ def merged(
     for axis, length in zip(along, lengths, strict=True):
         place = given[axis]
         assert place is not None
-        at = wrapped(stage, place, length)
+        at = inside(place, length)
         flat = at if flat is None else flat * length + at
     assert flat is not None
     x = stage.transpose(x, order)
@@ -66,47 +65,41 @@ def merged(
     return stage.reshape(x, (*x.shape[:first], math.prod(lengths), *behind)), flat
 
 
-@operator("index_select")
-def index_select(stage: Stage, x: Staged, dim: int, indices: Staged) -> Staged:
-    """Elements at indices along an axis."""
-    return stage.take(x, stage.reshape(indices, (indices.size,)), dim)
-
-
-@operator("take")
-def take(stage: Stage, x: Staged, indices: Staged) -> Staged:
-    """Elements of the tensor as one row."""
-    flat = stage.reshape(x, (x.size,))
-    return stage.take(flat, wrapped(stage, indices, x.size), 0)
-
-
-@operator("gather")
-def gather(stage: Stage, x: Staged, dim: int, indices: Staged, sparse_grad: bool = False) -> Staged:
-    """At each place the element whose index along the axis stands there."""
-    if not x.ndim:
-        return x
-    dim %= x.ndim
-    kept = x.shape[:dim] + x.shape[dim + 1 :]
-    if indices.shape[dim] == 1 and indices.shape[:dim] + indices.shape[dim + 1 :] == kept:
-        picked = stage.block("PickAlong", x, stage.reshape(indices, kept), axis=dim)
-        return stage.reshape(picked, indices.shape)
-    for axis, length in enumerate(indices.shape):
-        x = x if axis == dim else stage.cut(x, axis, 0, length)
-    return stage.block("TakeAlong", x, indices, axis=dim)
-
-
 @operator("take_along_dim")
 def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = None) -> Staged:
     """As gather, with shapes that are repeated to fit."""
     if dim is None:
         flat = stage.reshape(indices, (indices.size,))
-        return gather(stage, stage.reshape(x, (x.size,)), 0, flat)
+        return take_along(stage.reshape(x, (x.size,)), flat, 0)
     dim %= x.ndim
     shape = list(np.broadcast_shapes(
         x.shape[:dim] + x.shape[dim + 1 :], indices.shape[:dim] + indices.shape[dim + 1 :]
     ))  # fmt: skip
     x = stage.broadcast(x, (*shape[:dim], x.shape[dim], *shape[dim:]))
     indices = stage.broadcast(indices, (*shape[:dim], indices.shape[dim], *shape[dim:]))
-    return gather(stage, x, dim, indices)
+    return take_along(x, indices, dim)
+
+
+def _one_hot(stage: Stage, indices: Staged, num_classes: int = -1) -> Staged:
+    if num_classes < 0:
+        num_classes = int(stage.numbers(indices, "the number of classes of one_hot").max()) + 1
+    return one_hot(indices, num_classes, "int64")
+
+
+enter({
+    "index_select": lambda stage, x, dim, indices: stage.take(
+        x, stage.reshape(indices, (indices.size,)), dim
+    ),
+    "take": lambda stage, x, indices: stage.take(
+        stage.reshape(x, (x.size,)), inside(indices, x.size), 0
+    ),
+    "gather": lambda _, x, dim, indices, sparse_grad=False: take_along(x, indices, dim),
+    "one_hot": _one_hot,
+    "nonzero": lambda stage, x: stage.constant(np.argwhere(stage.numbers(x, "nonzero"))),
+    "nonzero_numpy": lambda stage, x: [
+        stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))
+    ],
+})  # fmt: skip
 
 
 @operator("embedding")
@@ -217,32 +210,12 @@ def renorm(stage: Stage, x: Staged, p: float, dim: int, maxnorm: float) -> Stage
     return x * stage.block("Where", length > float(maxnorm), factor, factor.like(1))
 
 
-@operator("one_hot")
-def one_hot(stage: Stage, indices: Staged, num_classes: int = -1) -> Staged:
-    """1 at each class, 0 elsewhere."""
-    if num_classes < 0:
-        num_classes = int(stage.numbers(indices, "the number of classes of one_hot").max()) + 1
-    return stage.block("OneHot", indices, depth=num_classes, dtype="int64")
-
-
 @operator("masked_select")
 def masked_select(stage: Stage, x: Staged, mask: Staged) -> Staged:
     """The elements where a mask is true, known at import."""
     shape = np.broadcast_shapes(x.shape, mask.shape)
     places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_select"), shape))
     return stage.take(stage.reshape(stage.broadcast(x, shape), (math.prod(shape),)), places, 0)
-
-
-@operator("nonzero")
-def nonzero(stage: Stage, x: Staged) -> Staged:
-    """The places of numbers other than 0, known at import."""
-    return stage.constant(np.stack(np.nonzero(stage.numbers(x, "nonzero")), axis=-1))
-
-
-@operator("nonzero_numpy")
-def nonzero_numpy(stage: Stage, x: Staged) -> list[Staged]:
-    """The same, axis by axis."""
-    return [stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))]
 
 
 @operator("nonzero_static")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.indexing import gather
+from gradwire.runtime.interchange.importing.meanings.indexing import take_along
 from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _as_run(stage: Stage, x: Staged, dim: int, order: NDArray[Any] | None) -> St
         return x
     text = "Equal elements stand in the order of this run."
     stage.remark("specialised", text, x)
-    return gather(stage, x, dim, stage.constant(order))
+    return take_along(x, stage.constant(order), dim)
 
 
 @operator("argsort.stable")
@@ -121,7 +121,7 @@ def sort(
 ) -> list[Staged]:
     """The elements in order, and where they come from; see ``argsort``."""
     places = argsort(stage, x, dim, descending, order=order)
-    return [gather(stage, x, dim, places), places]
+    return [take_along(x, places, dim), places]
 
 
 @operator("sort.stable")
@@ -152,7 +152,7 @@ def topk(
 def kthvalue(stage: Stage, x: Staged, k: int, dim: int = -1, keepdim: bool = False) -> list[Staged]:
     """The k-th smallest element along an axis, counted from 1, and where it is."""
     place = stage.cut(argsort(stage, x, dim), dim, k - 1, k)
-    value = gather(stage, x, dim, place)
+    value = take_along(x, place, dim)
     if keepdim:
         return [value, place]
     return [stage.select(value, dim, 0), stage.select(place, dim, 0)]
@@ -192,7 +192,7 @@ def searchsorted(
     sorter: Staged | None = None,
 ) -> Staged:
     """How many of the edges, or of those in its row, lie below each element."""
-    edges = edges if sorter is None else gather(stage, edges, -1, sorter)
+    edges = edges if sorter is None else take_along(edges, sorter, -1)
     if edges.ndim > 1:
         edges = stage.reshape(edges, (*edges.shape[:-1], 1, edges.shape[-1]))
     each = stage.reshape(x, (*x.shape, 1))
@@ -235,7 +235,7 @@ def _running(stage: Stage, kind: str, x: Staged, dim: int) -> list[Staged]:
     ]
     along = np.arange(length).reshape([length if i == axis else 1 for i in range(x.ndim)])
     order = stage.constant(along) - stage.block("Concat", *back, axis=axis)
-    return [gather(stage, x, dim, order), order]
+    return [take_along(x, order, dim), order]
 
 
 @operator("_unique2")

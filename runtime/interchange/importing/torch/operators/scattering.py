@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings.indexing import inside, scatter_along
 from gradwire.runtime.interchange.importing.torch.operators.indexing import (
     merged,
     spelled,
-    wrapped,
 )
-from gradwire.runtime.interchange.importing.torch.operators.table import Operand, like, operator
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    Operand,
+    enter,
+    like,
+    operator,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -86,7 +92,7 @@ def put(
     """``x`` with other numbers at flat indices, or with them added."""
     flat = stage.reshape(x, (x.size,))
     rows = stage.reshape(source, (source.size,))
-    where = wrapped(stage, stage.reshape(indices, (indices.size,)), x.size)
+    where = inside(stage.reshape(indices, (indices.size,)), x.size)
     return stage.reshape(_rows(stage, flat, 0, where, rows, accumulate), x.shape)
 
 
@@ -106,18 +112,6 @@ def fill(stage: Stage, x: Staged, value: Operand) -> Staged:
 def zero(stage: Stage, x: Staged) -> Staged:
     """0 everywhere."""
     return stage.constant(np.zeros(x.shape, x.dtype))
-
-
-@operator("scatter.src", "scatter.value")
-def scatter(stage: Stage, x: Staged, dim: int, indices: Staged, source: Operand) -> Staged:
-    """``x`` with other numbers at indices along an axis."""
-    return _along(stage, x, dim, indices, source, "set")
-
-
-@operator("scatter_add")
-def scatter_add(stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged) -> Staged:
-    """``x`` with other numbers added at indices along an axis."""
-    return _along(stage, x, dim, indices, source, "add")
 
 
 @operator("scatter.reduce", "scatter.value_reduce", "scatter_reduce")
@@ -173,12 +167,7 @@ def index_reduce(
 def _along(
     stage: Stage, x: Staged, dim: int, indices: Staged, source: Operand, mode: str
 ) -> Staged:
-    updates = stage.cast(like(stage, source, x), x.dtype)
-    if updates.ndim:
-        for axis, length in enumerate(indices.shape):
-            updates = stage.cut(updates, axis, 0, length)
-    updates = stage.broadcast(updates, indices.shape)
-    return stage.block("ScatterAlong", x, indices, updates, mode=mode, axis=dim % x.ndim)
+    return scatter_along(x, indices, stage.cast(like(stage, source, x), x.dtype), dim, mode)
 
 
 @operator("index_put", "_unsafe_index_put")
@@ -220,27 +209,25 @@ def _rows(
     return stage.block("ScatterAlong", x, spread, rows, mode=mode, axis=axis)
 
 
-@operator("index_add")
-def index_add(
-    stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged, alpha: float = 1
-) -> Staged:
-    """``x`` with rows added at indices along an axis."""
-    scaled = source if alpha == 1 else source * alpha
-    return _rows(stage, x, dim % x.ndim, indices, scaled, accumulate=True)
-
-
-@operator("index_copy")
-def index_copy(stage: Stage, x: Staged, dim: int, indices: Staged, source: Staged) -> Staged:
-    """``x`` with other rows at indices along an axis."""
-    return _rows(stage, x, dim % x.ndim, indices, source, accumulate=False)
-
-
 @operator("index_fill")
 def index_fill(stage: Stage, x: Staged, dim: int, indices: Staged, value: Operand) -> Staged:
     """``x`` with one number in the rows at indices along an axis."""
     shape = (*x.shape[: dim % x.ndim], indices.size, *x.shape[dim % x.ndim + 1 :])
     rows = stage.broadcast(stage.cast(like(stage, value, x), x.dtype), shape)
-    return index_copy(stage, x, dim, indices, rows)
+    return _rows(stage, x, dim % x.ndim, indices, rows, accumulate=False)
+
+
+enter({
+    "scatter.src": partial(_along, mode="set"),
+    "scatter.value": partial(_along, mode="set"),
+    "scatter_add": partial(_along, mode="add"),
+    "index_add": lambda stage, x, dim, indices, source, alpha=1: _rows(
+        stage, x, dim % x.ndim, indices, source if alpha == 1 else source * alpha, True
+    ),
+    "index_copy": lambda stage, x, dim, indices, source: _rows(
+        stage, x, dim % x.ndim, indices, source, False
+    ),
+})  # fmt: skip
 
 
 @operator("masked_scatter")

@@ -2,6 +2,5 @@
 
 A meaning takes staged values and plain numbers, in one convention: channels first, axes that may
 count from the end, paddings as pairs, weights (out, in, ...). Where a system has another one, its
-row says so. What blocks refuse raises their own errors, to which the reader of a system puts the
-name of its operator.
+row says so. What blocks refuse raises their own errors.
 """

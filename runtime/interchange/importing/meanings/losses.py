@@ -77,22 +77,22 @@ def cross_entropy(
     logits: bool = True,
     least: float | None = None,
 ) -> Staged:
-    """Against classes or probabilities; without ``logits``, x has logarithms of probabilities.
+    """Of logits against classes or probabilities, or of logarithms of probabilities for classes.
 
     Classes may be weighted; the mean is then over the weights. Positions of the class ``ignored``
     count for nothing; with ``least``, a mean is over at least so many.
     """
-    axis, plain = axis % x.ndim, weight is None and logits
-    if target.is_float and smoothing:
+    axis, plain, soft = axis % x.ndim, weight is None and logits, target.is_float and logits
+    if soft and smoothing:
         target, smoothing = target * (1.0 - smoothing) + smoothing / x.shape[axis], 0.0
-    if (plain and ignored is None and not smoothing) or (plain and target.is_float):
+    if plain and (soft or (ignored is None and not smoothing)):
         return put("CrossEntropy", x, target, axis=axis, reduction=reduction)
     scores = put("LogSoftmax", x, axis=axis) if logits else x
     weighted = scores
-    if weight is not None and (target.is_float or smoothing):
+    if weight is not None and (soft or smoothing):
         ones = (1,) * (x.ndim - 1 - axis)
         weighted = scores * x.stage.reshape(weight, (weight.size, *ones))
-    if target.is_float:  # the mean is over the positions, not the weights
+    if soft:  # the mean is over the positions, not the weights
         return reduced(-put("Sum", target * weighted, axis=(axis,)), reduction)
     kept, counts, labels = None, None, target
     if ignored is not None:

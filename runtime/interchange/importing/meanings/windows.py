@@ -124,6 +124,7 @@ def pool(
 ) -> Staged:
     """The "Max" or "Avg" of windows, or their "Sum"; whether zeros around x are ``counted``."""
     rank = x.ndim - 2
+    stride = window if stride is None or stride in ((), []) else stride
     more: dict[str, Any] = {"ceil": True} if ceil else {}
     if any(n != 1 for n in each(dilation, rank)):
         more["dilation"] = bare(dilation, rank)
@@ -132,7 +133,7 @@ def pool(
             more["count_padding"] = False
     y = put(
         f"{'Avg' if kind == 'Sum' else kind}Pool{rank}D", x, window=bare(window, rank),
-        stride=bare(stride or window, rank), padding=_padding(padding, rank), **more,
+        stride=bare(stride, rank), padding=_padding(padding, rank), **more,
     )  # fmt: skip
     return y * float(math.prod(each(window, rank))) if kind == "Sum" else y
 

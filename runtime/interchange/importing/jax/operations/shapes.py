@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.operands import Wire, block_dtype
+from gradwire.runtime.interchange.importing.meanings.shapes import flip, split, unstack
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -77,12 +78,6 @@ def transpose(stage: Stage, params: Params, x: Staged) -> Staged:
     return stage.transpose(x, params["permutation"])
 
 
-def reverse(stage: Stage, params: Params, x: Staged) -> Staged:
-    """The elements along some axes from last to first."""
-    axes = tuple(params["dimensions"])
-    return stage.block("Flip", x, axis=axes) if axes else x
-
-
 def concatenate(stage: Stage, params: Params, *parts: Staged) -> Staged:
     """Arrays joined along an axis."""
     return stage.block("Concat", *parts, axis=params["dimension"]) if len(parts) > 1 else parts[0]
@@ -93,26 +88,12 @@ def stack(stage: Stage, params: Params, *parts: Staged) -> Staged:
     return stage.block("Stack", *parts, axis=params["axis"])
 
 
-def unstack(stage: Stage, params: Params, x: Staged) -> list[Staged]:
-    """The elements along an axis."""
-    axis = params["axis"]
-    return [stage.select(x, axis, index) for index in range(x.shape[axis])]
-
-
 def tile(stage: Stage, params: Params, x: Staged) -> Staged:
     """An array repeated along its axes."""
     for axis, times in enumerate(params["reps"]):
         if times > 1:
             x = stage.block("Concat", *([x] * times), axis=axis)
     return x
-
-
-def split(stage: Stage, params: Params, x: Staged) -> list[Staged]:
-    """Parts of given lengths along an axis."""
-    ends = np.cumsum(params["sizes"]).tolist()
-    starts = [0, *ends[:-1]]
-    pairs = zip(starts, ends, strict=True)
-    return [stage.cut(x, params["axis"], start, end) for start, end in pairs]
 
 
 def iota(stage: Stage, params: Params, *_: Staged) -> Staged:
@@ -184,11 +165,11 @@ SHAPES: dict[str, Whole] = {
     "concatenate": concatenate,
     "iota": iota,
     "pad": pad,
-    "rev": reverse,
+    "rev": lambda _, params, x: flip(x, params["dimensions"]),
     "slice": cut,
-    "split": split,
+    "split": lambda _, params, x: split(x, params["sizes"], params["axis"]),
     "stack": stack,
     "tile": tile,
     "transpose": transpose,
-    "unstack": unstack,
+    "unstack": lambda _, params, x: unstack(x, params["axis"]),
 }

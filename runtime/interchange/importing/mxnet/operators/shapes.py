@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from gradwire.runtime.interchange.importing.meanings import shapes
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
@@ -79,25 +81,11 @@ def _transpose(call: Call) -> Staged:
 
 
 def _swap(call: Call) -> Staged:
-    x = call.x()
-    one, other = (call.attributes.whole(key, 0) for key in ("dim1", "dim2"))
-    order = list(range(x.ndim))
-    order[one], order[other] = order[other], order[one]
-    return call.block("Transpose", x, perm=tuple(order))
+    return shapes.swap(call.x(), *(call.attributes.whole(key, 0) for key in ("dim1", "dim2")))
 
 
 def _expand(call: Call) -> Staged:
     return call.block("ExpandDims", call.x(), axis=call.attributes.whole("axis"))
-
-
-def _squeeze(call: Call) -> Staged:
-    x, axes = call.x(), call.attributes.axes()
-    gone = {axis % max(x.ndim, 1) for axis in axes} if axes else _ones(x.shape)
-    return call.stage.reshape(x, [n for axis, n in enumerate(x.shape) if axis not in gone])
-
-
-def _ones(shape: Shape) -> set[int]:
-    return {axis for axis, length in enumerate(shape) if length == 1}
 
 
 def _concat(call: Call) -> Staged:
@@ -114,8 +102,7 @@ def _split_channels(call: Call) -> tuple[Staged, ...]:
     count = call.attributes.whole("num_outputs")
     if not (-x.ndim <= axis < x.ndim and 0 < count and x.shape[axis] % count == 0):
         raise call.unsupported(f"{x.shape} has no {count} equal parts along axis {axis}")
-    width = x.shape[axis] // count
-    parts = [call.stage.cut(x, axis, i * width, (i + 1) * width) for i in range(count)]
+    parts = shapes.split(x, [x.shape[axis] // count] * count, axis)
     if call.attributes.flag("squeeze_axis"):
         parts = [call.stage.select(part, axis, 0) for part in parts]
     return tuple(parts)
@@ -148,36 +135,16 @@ def _reshape_like(call: Call) -> Staged:
     return call.stage.reshape(call.x(0), call.x(1).shape)
 
 
-def _tile(call: Call) -> Staged:
-    """Repeats the whole along each axis."""
-    x, counts = call.x(), call.attributes.wholes("reps")
-    rank = max(x.ndim, len(counts))
-    counts = (1,) * (rank - len(counts)) + counts
-    shape = (1,) * (rank - x.ndim) + x.shape
-    return _repeated(
-        call, x, [(count, length) for count, length in zip(counts, shape, strict=True)], 0
-    )
-
-
-def _repeated(call: Call, x: Staged, pairs: Sequence[tuple[int, int]], new: int) -> Staged:
-    """Every axis repeated: ``pairs`` has for each the count and the length, in either order.
-
-    ``new`` is the place of the count in a pair, where a new axis is made.
-    """
-    thin = [1 if place == new else pair[place] for pair in pairs for place in (0, 1)]
-    wide = [number for pair in pairs for number in pair]
-    joined = [one * other for one, other in pairs]
-    spread = call.stage.broadcast(call.stage.reshape(x, thin), wide)
-    return call.stage.reshape(spread, joined)
-
-
 def _repeat(call: Call) -> Staged:
     x, count, axes = call.x(), call.attributes.whole("repeats"), call.attributes.axes()
     if axes is None:
         x, axes = call.stage.reshape(x, (x.size,)), (0,)
     axis = axes[0] % max(x.ndim, 1)
-    pairs = [(length, count if place == axis else 1) for place, length in enumerate(x.shape)]
-    return _repeated(call, x, pairs, 1)
+    return shapes.tile(x, [count if i == axis else 1 for i in range(x.ndim)], inner=True)
+
+
+def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
+    return lambda call: meaning(call.x(), call.attributes.whole("block_size"))
 
 
 def _upsampling(call: Call) -> Staged:
@@ -185,8 +152,7 @@ def _upsampling(call: Call) -> Staged:
     if call.attributes.text("sample_type") != "nearest" or len(call) != 1:
         raise call.unsupported("only one image, and its nearest pixels, are repeated")
     x, scale = call.x(), call.attributes.whole("scale")
-    pairs = [(length, scale if axis >= 2 else 1) for axis, length in enumerate(x.shape)]
-    return _repeated(call, x, pairs, 1)
+    return shapes.tile(x, (scale,) * (x.ndim - 2), inner=True)
 
 
 def _reverse(call: Call) -> Staged:
@@ -215,12 +181,17 @@ def _size_of(call: Call) -> Staged:
 OPERATORS: dict[str, Operator] = {
     "Reshape": _reshape, "reshape": _reshape, "Flatten": _flatten, "flatten": _flatten,
     "transpose": _transpose, "SwapAxis": _swap, "swapaxes": _swap,
-    "expand_dims": _expand, "squeeze": _squeeze,
+    "expand_dims": _expand, 
+    "squeeze": lambda call: shapes.squeeze(call.x(), call.attributes.axes() or None),
     "Concat": _concat, "concat": _concat, "stack": _stack,
     "SliceChannel": _split_channels, "split": _split_channels,
     "broadcast_to": _broadcast_to, "broadcast_axis": _broadcast_axes,
     "broadcast_axes": _broadcast_axes, "broadcast_like": _broadcast_like,
-    "reshape_like": _reshape_like, "tile": _tile, "repeat": _repeat, "UpSampling": _upsampling,
+    "reshape_like": _reshape_like, 
+    "tile": lambda call: shapes.tile(call.x(), call.attributes.wholes("reps")),
+    "depth_to_space": _blocks(shapes.depth_to_space),
+    "space_to_depth": _blocks(shapes.space_to_depth),
+    "repeat": _repeat, "UpSampling": _upsampling,
     "reverse": _reverse, "flip": _reverse, "Pad": _pad, "pad": _pad,
     "shape_array": _shape_of, "size_array": _size_of,
 }  # fmt: skip

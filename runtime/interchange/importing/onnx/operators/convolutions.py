@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
-from gradwire.runtime.interchange.importing.onnx.operators.shapes import pad
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged

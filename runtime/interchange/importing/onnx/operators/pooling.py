@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
-from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS, pad
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 
 if TYPE_CHECKING:
@@ -35,10 +36,7 @@ def _reshape(node: Node) -> Staged:
         if any(n == 0 and i >= x.ndim for i, n in enumerate(shape)):
             raise node.unsupported(f"the shape {shape} keeps axes that x lacks")
         shape = [x.shape[i] if n == 0 else n for i, n in enumerate(shape)]
-    if -1 in shape:
-        rest = math.prod(n for n in shape if n != -1)
-        shape = [x.size // max(rest, 1) if n == -1 else n for n in shape]
-    return node.stage.reshape(x, shape)
+    return node.stage.reshape(x, shapes.whole(shape, x.size))
 
 
 @rule("Flatten")
@@ -54,22 +52,8 @@ def _transpose(node: Node) -> Staged:
     return node.stage.transpose(x, node.integers("perm") or tuple(reversed(range(x.ndim))))
 
 
-@rule("Squeeze")
-def _squeeze(node: Node) -> Staged:
-    x, axes = node.x(), node.known_integers(1, "axes")
-    if axes is None:
-        axes = [i for i, n in enumerate(x.shape) if n == 1]
-    gone = {axis % max(x.ndim, 1) for axis in axes}
-    return node.stage.reshape(x, [n for i, n in enumerate(x.shape) if i not in gone])
-
-
-@rule("Unsqueeze")
-def _unsqueeze(node: Node) -> Staged:
-    x, axes = node.x(), node.known_integers(1, "axes") or []
-    new = {axis % (x.ndim + len(axes)) for axis in axes}
-    lengths = iter(x.shape)
-    shape = [1 if i in new else next(lengths, 1) for i in range(x.ndim + len(new))]
-    return node.stage.reshape(x, shape)
+RULES["Squeeze"] = lambda node: shapes.squeeze(node.x(), node.known_integers(1, "axes"))
+RULES["Unsqueeze"] = lambda node: shapes.unsqueeze(node.x(), node.known_integers(1, "axes") or [])
 
 
 @rule("Concat")
@@ -82,8 +66,7 @@ def cut_up(x: Staged, sizes: Sequence[int], axis: int) -> list[Staged]:
     """``x`` in parts of the sizes, in order along an axis."""
     if len(sizes) > MAX_PARTS:
         raise UnsupportedError("Split", f"more than {MAX_PARTS} parts are too many")
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [x.stage.cut(x, axis, *ends[i : i + 2]) for i in range(len(sizes))]
+    return shapes.split(x, sizes, axis)
 
 
 @rule("Split")
@@ -118,8 +101,7 @@ def _slice(node: Node) -> Staged:
 
 @rule("Pad")
 def _pad(node: Node) -> Staged:
-    """Negative widths cut off; the other modes than constant take elements again."""
-    x, stage, mode = node.x(), node.stage, node.text("mode", "constant")
+    x = node.x()
     pads = node.known_integers(1, "pads") or list(node.integers("paddings") or ())
     axes = node.known_integers(3) or list(range(x.ndim))
     if len(pads) != 2 * len(axes) or any(not -x.ndim <= axis < x.ndim for axis in axes):
@@ -127,32 +109,12 @@ def _pad(node: Node) -> Staged:
     widths = [(0, 0)] * x.ndim
     for i, axis in enumerate(axes):
         widths[axis % x.ndim] = pads[i], pads[i + len(axes)]
-    for axis, (before, after) in enumerate(widths):
-        if before < 0 or after < 0:
-            x = stage.cut(x, axis, max(-before, 0), x.shape[axis] - max(-after, 0))
-    widths = [(max(before, 0), max(after, 0)) for before, after in widths]
-    require_small(node, [n + sum(width) for n, width in zip(x.shape, widths, strict=True)])
-    if mode == "constant":
-        value = float(node.known(2).item()) if node.has(2) else node.number("value")
-        return pad(x, widths, value)
-    return _taken_again(x, widths, mode)
-
-
-def pad(x: Staged, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Staged:
-    """``x`` with a number around it; itself where nothing is added."""
-    if not any(before or after for before, after in widths):
-        return x
-    return x.stage.block("Pad", x, widths=tuple(widths), value=value)
-
-
-def _taken_again(x: Staged, widths: Sequence[tuple[int, int]], mode: str) -> Staged:
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            places = np.arange(x.shape[axis])
-            # numpy's annotations want a literal here, and this is one of several.
-            padded = np.pad(places, (before, after), mode=mode)  # type: ignore[call-overload]
-            x = x.stage.take(x, padded, axis)
-    return x
+    more = [max(before, 0) + max(after, 0) for before, after in widths]
+    require_small(node, [n + m for n, m in zip(x.shape, more, strict=True)])
+    mode, value = node.text("mode", "constant"), node.number("value")
+    if mode == "constant" and node.has(2):
+        value = float(node.known(2).item())
+    return shapes.pad(x, widths, value, mode)
 
 
 @rule("Expand")
@@ -165,10 +127,7 @@ def _expand(node: Node) -> Staged:
 def _tile(node: Node) -> Staged:
     x, repeats = node.x(), node.known_integers(1) or []
     require_small(node, [n * r for n, r in zip(x.shape, repeats, strict=True)])
-    for axis, count in enumerate(repeats):
-        if count != 1:
-            x = node.stage.take(x, np.tile(np.arange(x.shape[axis]), count), axis)
-    return x
+    return shapes.tile(x, repeats)
 
 
 @rule("Shape")
@@ -208,33 +167,17 @@ def _eye_like(node: Node) -> Staged:
 @rule("Trilu")
 def _trilu(node: Node) -> Staged:
     x, offset = node.x(), node.known_integer(1, 0)
-    ones = np.ones(require_small(node, x.shape[-2:]), bool)
-    mask = np.triu(ones, offset) if node.integer("upper", 1) else np.tril(ones, offset)
-    return node.stage.block("Where", node.stage.constant(mask), x, x.like(0))
+    require_small(node, x.shape[-2:])
+    upper = node.integer("upper", 1)
+    return shapes.band(x, -offset if upper else None, None if upper else offset)
 
 
-@rule("DepthToSpace")
-def _depth_to_space(node: Node) -> Staged:
-    x, stage, size = node.x(), node.stage, node.integer("blocksize")
-    n, channels, height, width = x.shape
-    left = channels // size**2
-    if node.text("mode", "DCR") == "DCR":
-        y = stage.reshape(x, (n, size, size, left, height, width))
-        y = stage.transpose(y, (0, 3, 4, 1, 5, 2))
-    else:
-        y = stage.reshape(x, (n, left, size, size, height, width))
-        y = stage.transpose(y, (0, 1, 4, 2, 5, 3))
-    return stage.reshape(y, (n, left, height * size, width * size))
-
-
-@rule("SpaceToDepth")
-def _space_to_depth(node: Node) -> Staged:
-    x, stage, size = node.x(), node.stage, node.integer("blocksize")
-    n, channels, height, width = x.shape
-    y = stage.reshape(x, (n, channels, height // size, size, width // size, size))
-    order = (0, 3, 5, 1, 2, 4) if node.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
-    y = stage.transpose(y, order)
-    return stage.reshape(y, (n, channels * size**2, height // size, width // size))
+RULES["DepthToSpace"] = lambda node: shapes.depth_to_space(
+    node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
+)
+RULES["SpaceToDepth"] = lambda node: shapes.space_to_depth(
+    node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
+)
 
 
 @rule("ReverseSequence")

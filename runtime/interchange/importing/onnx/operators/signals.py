@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.meanings.shapes import move
+from gradwire.runtime.interchange.importing.meanings.shapes import move, pad
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
-from gradwire.runtime.interchange.importing.onnx.operators.shapes import pad, require_small
+from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from gradwire.runtime.interchange.importing.meanings import shapes
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 
 def _reshape(call: Call) -> Staged:
-    x, wanted = call.x(), call.wholes(1)
-    known = math.prod(length for length in wanted if length != -1)
-    shape = tuple(x.size // max(known, 1) if length == -1 else length for length in wanted)
-    return call.block("Reshape", x, shape=shape) if shape != x.shape else x
+    x = call.x()
+    return call.stage.reshape(x, shapes.whole(call.wholes(1), x.size))
 
 
 def _transpose(call: Call) -> Staged:
@@ -33,11 +31,9 @@ def _expand(call: Call) -> Staged:
 def _squeeze(call: Call) -> Staged:
     x = call.x()
     axes = call.attributes.wholes("squeeze_dims")
-    gone = {axis % max(x.ndim, 1) for axis in axes}
-    gone = gone or {axis for axis, length in enumerate(x.shape) if length == 1}
-    if any(x.shape[axis] != 1 for axis in gone):
-        raise call.unsupported(f"axes {sorted(gone)} of {x.shape} are not all of length 1")
-    return call.stage.reshape(x, [n for axis, n in enumerate(x.shape) if axis not in gone])
+    if any(x.shape[axis] != 1 for axis in axes):
+        raise call.unsupported(f"axes {sorted(axes)} of {x.shape} are not all of length 1")
+    return shapes.squeeze(x, axes or None)
 
 
 def _concat(call: Call) -> Staged:
@@ -49,38 +45,27 @@ def _stack(call: Call) -> Staged:
     return call.block("Stack", *call.xs(), axis=call.attributes.whole("axis"))
 
 
-def _unstack(call: Call) -> tuple[Staged, ...]:
-    x, axis = call.x(), call.attributes.whole("axis")
-    return tuple(call.stage.select(x, axis, i) for i in range(x.shape[axis]))
-
-
 def _split(call: Call) -> tuple[Staged, ...]:
     x, count = call.x(1), call.attributes.whole("num_split")
     axis = call.axis(0, x.ndim)
     if count < 1 or x.shape[axis] % count:
         raise call.unsupported(f"{x.shape} has no {count} equal parts along axis {axis}")
-    return _parts(call, x, axis, [x.shape[axis] // count] * count)
+    return tuple(shapes.split(x, [x.shape[axis] // count] * count, axis))
 
 
 def _split_sizes(call: Call) -> tuple[Staged, ...]:
     x, sizes = call.x(), list(call.wholes(1))
     axis = call.axis(2, x.ndim)
     rest = x.shape[axis] - sum(size for size in sizes if size >= 0)
-    return _parts(call, x, axis, [rest if size == -1 else size for size in sizes])
-
-
-def _parts(call: Call, x: Staged, axis: int, sizes: Sequence[int]) -> tuple[Staged, ...]:
-    ends = list(accumulate(sizes, initial=0))
-    return tuple(call.stage.cut(x, axis, start, stop) for start, stop in pairwise(ends))
+    return tuple(shapes.split(x, [rest if size == -1 else size for size in sizes], axis))
 
 
 def _tile(call: Call) -> Staged:
     """Repeats the whole along each axis."""
     x, counts = call.x(), call.shape(1)
-    pairs = list(zip(counts, x.shape, strict=True))
-    thin = [length for _, own in pairs for length in (1, own)]
-    spread = call.stage.broadcast(call.stage.reshape(x, thin), [n for pair in pairs for n in pair])
-    return call.stage.reshape(spread, [count * length for count, length in pairs])
+    if len(counts) != x.ndim:
+        raise call.unsupported(f"{counts} copies of {x.shape}")
+    return shapes.tile(x, counts)
 
 
 def _broadcast(call: Call) -> Staged:
@@ -97,27 +82,20 @@ def _pad(call: Call) -> Staged:
 def _mirror(call: Call) -> Staged:
     """Reflects at the edges: SYMMETRIC repeats them, REFLECT doesn't."""
     x, mode = call.x(), call.attributes.text("mode", "REFLECT")
-    for axis, (before, after) in enumerate(call.numbers(1)):
-        if before or after:
-            widths, along = (int(before), int(after)), np.arange(x.shape[axis])
-            reflected = np.pad(along, widths, "reflect")
-            places = reflected if mode == "REFLECT" else np.pad(along, widths, "symmetric")
-            x = call.stage.take(x, places, axis)
-    return x
+    widths = [(int(before), int(after)) for before, after in call.numbers(1)]
+    return shapes.pad(x, widths, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
-def _reverse(call: Call) -> Staged:
-    x = call.x()
-    axes = call.axes(1, x.ndim)
-    return call.block("Flip", x, axis=axes) if axes else x
+def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
+    def blocks(call: Call) -> Staged:
+        layout = call.attributes.text("data_format", "NHWC")
+        if layout not in ("NHWC", "NCHW"):
+            raise call.unsupported(f"its layout is {layout[:20]}")
+        x, last = call.x(), layout == "NHWC"
+        y = meaning(shapes.move(x, -1, 1) if last else x, call.attributes.whole("block_size"))
+        return shapes.move(y, 1, -1) if last else y
 
-
-def _roll(call: Call) -> Staged:
-    x = call.x()
-    for shift, axis in zip(call.wholes(1), call.axes(2, x.ndim), strict=True):
-        places = np.roll(np.arange(x.shape[axis]), shift)
-        x = call.stage.take(x, places, axis)
-    return x
+    return blocks
 
 
 def _diagonal(call: Call) -> Staged:
@@ -133,16 +111,16 @@ def _band(call: Call) -> Staged:
     """Zeros outside a band around the diagonal."""
     x = call.x()
     below, above = call.whole(1), call.whole(2)
-    rows, columns = x.shape[-2:]
-    distance = np.arange(rows)[:, None] - np.arange(columns)[None]
-    inside = ((below < 0) | (distance <= below)) & ((above < 0) | (-distance <= above))
-    return call.block("Where", call.stage.constant(inside), x, x.like(0))
+    return shapes.band(x, *(None if n < 0 else n for n in (below, above)))
 
 
 OPERATORS: dict[str, Operator] = {
     "Reshape": _reshape, "Transpose": _transpose, "ExpandDims": _expand, "Squeeze": _squeeze,
-    "ConcatV2": _concat, "Pack": _stack, "Unpack": _unstack, "Split": _split,
-    "SplitV": _split_sizes, "Tile": _tile, "BroadcastTo": _broadcast, "Pad": _pad, "PadV2": _pad,
-    "MirrorPad": _mirror, "ReverseV2": _reverse, "Roll": _roll, "MatrixDiag": _diagonal,
-    "MatrixDiagV3": _diagonal, "MatrixBandPart": _band,
+    "ConcatV2": _concat, "Pack": _stack, "Split": _split, "SplitV": _split_sizes,
+    "Unpack": lambda call: tuple(shapes.unstack(call.x(), call.attributes.whole("axis"))),
+    "Tile": _tile, "BroadcastTo": _broadcast, "Pad": _pad, "PadV2": _pad, "MirrorPad": _mirror,
+    "ReverseV2": lambda call: shapes.flip(call.x(), call.axes(1, call.x().ndim)),
+    "Roll": lambda call: shapes.roll(call.x(), call.wholes(1), call.axes(2, call.x().ndim)),
+    "DepthToSpace": _blocks(shapes.depth_to_space), "SpaceToDepth": _blocks(shapes.space_to_depth),
+    "MatrixDiag": _diagonal, "MatrixDiagV3": _diagonal, "MatrixBandPart": _band,
 }  # fmt: skip

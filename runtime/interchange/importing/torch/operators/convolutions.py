@@ -11,6 +11,8 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings.shapes import depth_to_space, space_to_depth
+from gradwire.runtime.interchange.importing.meanings.shapes import pad as padded
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operator,
     enter,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
+_MODES = {"replicate": "edge", "circular": "wrap"}
+"""PyTorch's names of ways to pad, as NumPy has them."""
 Sizes: TypeAlias = "int | Sequence[int]"
 
 
@@ -202,30 +206,6 @@ def _between(length: int, size: int, align_corners: bool, factor: float | None) 
     return low, np.minimum(low + 1, length - 1), at - low
 
 
-@operator("pixel_shuffle")
-def pixel_shuffle(stage: Stage, x: Staged, factor: int) -> Staged:
-    """Channels as finer pixels."""
-    *batch, channels, height, width = x.shape
-    inner = channels // factor**2
-    n = len(batch)
-    apart = stage.reshape(x, (*batch, inner, factor, factor, height, width))
-    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return stage.reshape(
-        stage.transpose(apart, order), (*batch, inner, height * factor, width * factor)
-    )
-
-
-@operator("pixel_unshuffle")
-def pixel_unshuffle(stage: Stage, x: Staged, factor: int) -> Staged:
-    """Finer pixels as channels."""
-    *batch, channels, height, width = x.shape
-    n = len(batch)
-    coarse = height // factor, width // factor
-    apart = stage.reshape(x, (*batch, channels, coarse[0], factor, coarse[1], factor))
-    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return stage.reshape(stage.transpose(apart, order), (*batch, channels * factor**2, *coarse))
-
-
 @operator("channel_shuffle")
 def channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
     """The first channels of all groups, then the second ones, and so on."""
@@ -323,25 +303,16 @@ def pad(
     """More elements at both ends of the last axes; negative widths take some away."""
     how = mode if isinstance(mode, str) else "constant"
     number = value if isinstance(mode, str) else mode  # constant_pad_nd(x, pad, value)
-    for i in range(len(pad) // 2):
-        before, after = pad[2 * i], pad[2 * i + 1]
-        x = _padded(stage, x, x.ndim - 1 - i, before, after, how, float(number or 0))
-    return x
+    widths = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
+    return padded(
+        x, [(0, 0)] * (x.ndim - len(widths)) + widths, float(number or 0), _MODES.get(how, how)
+    )
 
 
-def _padded(
-    stage: Stage, x: Staged, axis: int, before: int, after: int, mode: str, value: float
-) -> Staged:
-    length = x.shape[axis]
-    if mode != "constant":
-        how = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
-        # numpy's annotations want a literal here, and this is one of several.
-        places = np.pad(np.arange(length), (before, after), how)  # type: ignore[call-overload]
-        return stage.take(x, places, axis)
-    x = stage.cut(x, axis, max(0, -before), length - max(0, -after))
-    widths = [(0, 0)] * x.ndim
-    widths[axis] = (max(0, before), max(0, after))
-    return stage.block("Pad", x, widths=tuple(widths), value=value) if any(widths[axis]) else x
+enter({
+    "pixel_shuffle": lambda _, x, factor: depth_to_space(x, factor, depth_first=False),
+    "pixel_unshuffle": lambda _, x, factor: space_to_depth(x, factor, depth_first=False),
+})  # fmt: skip
 
 
 @operator("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")

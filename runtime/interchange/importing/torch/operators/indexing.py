@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.indexing import inside, one_hot, take_along
+from gradwire.runtime.interchange.importing.meanings.shapes import band
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
     enter,
@@ -93,6 +94,8 @@ enter({
     "take": lambda stage, x, indices: stage.take(
         stage.reshape(x, (x.size,)), inside(indices, x.size), 0
     ),
+    "tril": lambda _, x, diagonal=0: band(x, None, diagonal),
+    "triu": lambda _, x, diagonal=0: band(x, -diagonal, None),
     "gather": lambda _, x, dim, indices, sparse_grad=False: take_along(x, indices, dim),
     "one_hot": _one_hot,
     "nonzero": lambda stage, x: stage.constant(np.argwhere(stage.numbers(x, "nonzero"))),
@@ -225,20 +228,6 @@ def nonzero_static(stage: Stage, x: Staged, *, size: int, fill_value: int = -1) 
     return stage.constant(
         np.pad(found, ((0, size - len(found)), (0, 0)), constant_values=fill_value)
     )
-
-
-@operator("tril")
-def tril(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
-    """The lower triangle of the last two axes, 0 above it."""
-    inside = np.tri(x.shape[-2], x.shape[-1], k=diagonal, dtype=bool)
-    return stage.block("Where", stage.constant(inside), x, x.like(0))
-
-
-@operator("triu")
-def triu(stage: Stage, x: Staged, diagonal: int = 0) -> Staged:
-    """The upper triangle of the last two axes, 0 below it."""
-    outside = np.tri(x.shape[-2], x.shape[-1], k=diagonal - 1, dtype=bool)
-    return stage.block("Where", stage.constant(outside), x.like(0), x)
 
 
 @operator("fill_diagonal")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings.shapes import swap
 from gradwire.runtime.interchange.importing.torch.operators.creation import uniform_numbers
 from gradwire.runtime.interchange.importing.torch.operators.shapes import (
-    matrix_transpose,
     repeat_interleave,
     same,
 )
@@ -41,7 +41,7 @@ def matmul(stage: Stage, a: Staged, b: Staged, *_: Any) -> Staged:
 @operator("dot", "vdot", "inner")
 def dot(stage: Stage, a: Staged, b: Staged) -> Staged:
     """The sum of products along the last axes."""
-    return stage.block("MatMul", a, matrix_transpose(stage, b) if b.ndim > 1 else b)
+    return stage.block("MatMul", a, swap(b, -2, -1) if b.ndim > 1 else b)
 
 
 @operator("outer", "ger")
@@ -137,7 +137,7 @@ def attention(
             "Attention", query, key, value, attn_mask, causal=bool(is_causal), scale=by
         )
     by = query.shape[-1] ** -0.5 if scale is None else float(scale)
-    scores = stage.block("MatMul", query, matrix_transpose(stage, key)) * by
+    scores = stage.block("MatMul", query, swap(key, -2, -1)) * by
     if is_causal:
         attn_mask = stage.constant(np.tri(query.shape[-2], key.shape[-2], dtype=bool))
     if attn_mask is not None and attn_mask.dtype == "bool":
@@ -215,8 +215,8 @@ def solve(stage: Stage, a: Staged, b: Staged, *, left: bool = True) -> Staged:
         return stage.reshape(columns, columns.shape[:-1])
     if left:
         return stage.block("Solve", a, b)
-    turned = solve(stage, matrix_transpose(stage, a), matrix_transpose(stage, b))
-    return matrix_transpose(stage, turned)
+    turned = solve(stage, swap(a, -2, -1), swap(b, -2, -1))
+    return swap(turned, -2, -1)
 
 
 @operator("linalg_solve_triangular")
@@ -233,8 +233,8 @@ def solve_triangular(
     a = _triangle(stage, a, upper, unitriangular)
     if left:
         return stage.block("Solve", a, b)
-    turned = stage.block("Solve", matrix_transpose(stage, a), matrix_transpose(stage, b))
-    return matrix_transpose(stage, turned)
+    turned = stage.block("Solve", swap(a, -2, -1), swap(b, -2, -1))
+    return swap(turned, -2, -1)
 
 
 def _triangle(stage: Stage, x: Staged, upper: bool, ones: bool = False) -> Staged:
@@ -256,7 +256,7 @@ def triangular_solve(
 ) -> list[Staged | None]:
     """The x of ``a @ x = b`` with one triangle of a, or with that turned."""
     a = _triangle(stage, a, upper, unitriangular)
-    a = matrix_transpose(stage, a) if transpose else a
+    a = swap(a, -2, -1) if transpose else a
     return [stage.block("Solve", a, b), None]
 
 
@@ -264,7 +264,7 @@ def triangular_solve(
 def cholesky_solve(stage: Stage, b: Staged, root: Staged, upper: bool = False) -> Staged:
     """The x of ``root @ root.T @ x = b``, or of ``root.T @ root @ x = b`` for an upper root."""
     _require_triangle(stage, root, upper)
-    turned = matrix_transpose(stage, root)
+    turned = swap(root, -2, -1)
     outer, inner = (turned, root) if upper else (root, turned)
     return stage.block("Solve", inner, stage.block("Solve", outer, b))
 
@@ -281,7 +281,7 @@ def cholesky_inverse(stage: Stage, root: Staged, upper: bool = False) -> Staged:
     """The inverse of ``root @ root.T``, or of ``root.T @ root`` for an upper root."""
     _require_triangle(stage, root, upper)
     inverted = stage.block("Inverse", root)
-    turned = matrix_transpose(stage, inverted)
+    turned = swap(inverted, -2, -1)
     return inverted @ turned if upper else turned @ inverted
 
 
@@ -289,7 +289,7 @@ def cholesky_inverse(stage: Stage, root: Staged, upper: bool = False) -> Staged:
 def cholesky(stage: Stage, x: Staged, upper: bool = False) -> Staged:
     """The triangular root of a matrix."""
     root = stage.block("Cholesky", x)
-    return matrix_transpose(stage, root) if upper else root
+    return swap(root, -2, -1) if upper else root
 
 
 @operator("linalg_cholesky_ex")

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.operators.table import axes, operator, pairs
+from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    axes,
+    enter,
+    operator,
+    pairs,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -87,19 +93,7 @@ def view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
 @operator("view", "reshape", "_unsafe_view", "view_copy")
 def reshape(stage: Stage, x: Staged, shape: Sequence[int]) -> Staged:
     """In another shape; one length may be -1."""
-    return stage.reshape(x, whole(shape, x.size))
-
-
-def whole(shape: Sequence[int], size: int) -> list[int]:
-    """A shape with its -1 worked out."""
-    known = math.prod(n for n in shape if n != -1)
-    return [size // max(1, known) if n == -1 else n for n in shape]
-
-
-@operator("view_as", "reshape_as")
-def view_as(stage: Stage, x: Staged, other: Staged) -> Staged:
-    """In the shape of another tensor."""
-    return stage.reshape(x, other.shape)
+    return stage.reshape(x, shapes.whole(shape, x.size))
 
 
 @operator("flatten")
@@ -112,46 +106,6 @@ def flatten(stage: Stage, x: Staged, start_dim: int = 0, end_dim: int = -1) -> S
     return stage.reshape(x, (*x.shape[:start], merged, *x.shape[end + 1 :]))
 
 
-@operator("ravel")
-def ravel(stage: Stage, x: Staged) -> Staged:
-    """All axes as one."""
-    return stage.reshape(x, (x.size,))
-
-
-@operator("unflatten")
-def unflatten(stage: Stage, x: Staged, dim: int, sizes: Sequence[int], *_: Any) -> Staged:
-    """One axis as several."""
-    dim %= x.ndim
-    return stage.reshape(x, (*x.shape[:dim], *whole(sizes, x.shape[dim]), *x.shape[dim + 1 :]))
-
-
-@operator("permute", "permute_copy")
-def permute(stage: Stage, x: Staged, dims: Sequence[int]) -> Staged:
-    """The axes in another order."""
-    return stage.transpose(x, dims)
-
-
-@operator("transpose", "swapaxes", "swapdims")
-def transpose(stage: Stage, x: Staged, dim0: int, dim1: int) -> Staged:
-    """Two axes in each other's place."""
-    order = list(range(x.ndim))
-    if order:
-        order[dim0], order[dim1] = order[dim1], order[dim0]
-    return stage.transpose(x, order)
-
-
-@operator("t", "numpy_T")
-def reverse_axes(stage: Stage, x: Staged) -> Staged:
-    """All axes in reverse order."""
-    return stage.transpose(x, tuple(reversed(range(x.ndim))))
-
-
-@operator("mT", "matrix_H", "adjoint")
-def matrix_transpose(stage: Stage, x: Staged) -> Staged:
-    """The last two axes in each other's place."""
-    return transpose(stage, x, -2, -1)
-
-
 @operator("movedim", "moveaxis")
 def movedim(
     stage: Stage, x: Staged, source: int | Sequence[int], destination: int | Sequence[int]
@@ -162,38 +116,12 @@ def movedim(
     return stage.transpose(x, [moved[i] if i in moved else next(rest) for i in range(x.ndim)])
 
 
-@operator("unsqueeze")
-def unsqueeze(stage: Stage, x: Staged, dim: int) -> Staged:
-    """One more axis, of length 1."""
-    dim %= x.ndim + 1
-    return stage.reshape(x, (*x.shape[:dim], 1, *x.shape[dim:]))
-
-
-@operator("squeeze")
-def squeeze(stage: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
-    """Without axes of length 1."""
-    gone = range(x.ndim) if dim is None else axes(dim, x.ndim)
-    return stage.reshape(x, [n for i, n in enumerate(x.shape) if not (i in gone and n == 1)])
-
-
 @operator("expand")
 def expand(stage: Stage, x: Staged, size: Sequence[int], implicit: bool = False) -> Staged:
     """Repeated along axes of length 1; -1 keeps a length."""
     missing = len(size) - x.ndim
     shape = [x.shape[i - missing] if n == -1 else n for i, n in enumerate(size)]
     return stage.broadcast(x, shape)
-
-
-@operator("expand_as")
-def expand_as(stage: Stage, x: Staged, other: Staged) -> Staged:
-    """Repeated to the shape of another tensor."""
-    return stage.broadcast(x, other.shape)
-
-
-@operator("broadcast_to")
-def broadcast_to(stage: Stage, x: Staged, size: Sequence[int]) -> Staged:
-    """Repeated to a shape."""
-    return expand(stage, x, size)
 
 
 @operator("broadcast_tensors")
@@ -211,18 +139,7 @@ def meshgrid(stage: Stage, tensors: Sequence[Staged], indexing: str = "ij") -> l
     for i, x in enumerate(tensors):
         along = stage.reshape(x, [x.size if i == j else 1 for j in range(len(shape))])
         grids.append(stage.broadcast(along, shape))
-    return [transpose(stage, x, 0, 1) for x in grids] if indexing == "xy" else grids
-
-
-@operator("repeat", "tile")
-def repeat(stage: Stage, x: Staged, repeats: Sequence[int]) -> Staged:
-    """Copies side by side along each axis."""
-    rank = max(len(repeats), x.ndim)
-    shape = (1,) * (rank - x.ndim) + x.shape
-    times = (1,) * (rank - len(repeats)) + tuple(repeats)
-    apart = stage.reshape(x, [n for length in shape for n in (1, length)])
-    spread = stage.broadcast(apart, [n for both in zip(times, shape, strict=True) for n in both])
-    return stage.reshape(spread, [a * b for a, b in zip(times, shape, strict=True)])
+    return [shapes.swap(x, 0, 1) for x in grids] if indexing == "xy" else grids
 
 
 @operator("repeat_interleave.self_int")
@@ -231,7 +148,7 @@ def repeat_interleave(
 ) -> Staged:
     """Each element several times in a row."""
     if dim is None:
-        x, dim = ravel(stage, x), 0
+        x, dim = _flat(x), 0
     return stage.take(x, np.repeat(np.arange(x.shape[dim]), repeats), dim)
 
 
@@ -249,35 +166,13 @@ def cat(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
     return parts[0] if len(parts) == 1 else stage.block("Concat", *parts, axis=dim)
 
 
-@operator("stack")
-def stack(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
-    """Along a new axis."""
-    return stage.block("Stack", *tensors, axis=dim)
-
-
-@operator("hstack", "column_stack")
-def hstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
-    """Side by side."""
-    return cat(stage, tensors, 0 if tensors[0].ndim == 1 else 1)
-
-
-@operator("vstack")
-def vstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
-    """One below the other."""
-    rows = [unsqueeze(stage, x, 0) if x.ndim == 1 else x for x in tensors]
-    return cat(stage, rows, 0)
-
-
 @operator("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
 def split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
     """Parts of a length, or of given lengths, along an axis."""
     length = x.shape[dim]
     if isinstance(size, int):
         size = [min(size, length - at) for at in range(0, length, size)]
-    starts = np.cumsum([0, *size]).tolist()
-    return [
-        stage.cut(x, dim, at, at + n) for at, n in zip(starts, size, strict=False)
-    ]  # the last start ends the last part
+    return shapes.split(x, size, dim)
 
 
 @operator("chunk", "unsafe_chunk")
@@ -302,18 +197,6 @@ def tensor_split_at(stage: Stage, x: Staged, where: Staged, dim: int = 0) -> lis
     return [stage.cut(x, dim, a, b) for a, b in zip([0, *ends], [*ends, x.shape[dim]], strict=True)]
 
 
-@operator("unbind")
-def unbind(stage: Stage, x: Staged, dim: int = 0) -> list[Staged]:
-    """All elements along an axis."""
-    return [stage.select(x, dim, i) for i in range(x.shape[dim])]
-
-
-@operator("select", "select_copy")
-def select(stage: Stage, x: Staged, dim: int, index: int) -> Staged:
-    """One element along an axis."""
-    return stage.select(x, dim, index)
-
-
 @operator("slice", "slice_copy")
 def slice_(
     stage: Stage,
@@ -334,27 +217,15 @@ def narrow(stage: Stage, x: Staged, dim: int, start: int, length: int) -> Staged
     return stage.cut(x, dim, start, start + length)
 
 
-@operator("flip")
-def flip(stage: Stage, x: Staged, dims: Sequence[int]) -> Staged:
-    """Backwards along some axes."""
-    return stage.block("Flip", x, axis=axes(dims, x.ndim))
-
-
-@operator("fliplr")
-def fliplr(stage: Stage, x: Staged) -> Staged:
-    """Backwards along the second axis."""
-    return flip(stage, x, (1,))
-
-
 @operator("rot90")
 def rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
     """Turned by quarters from the first of two axes to the second."""
     first, second = axes(dims, x.ndim)
     if k % 4 == 2:
-        return flip(stage, x, (first, second))
+        return shapes.flip(x, (first, second))
     if k % 4 == 1:
-        return transpose(stage, flip(stage, x, (second,)), first, second)
-    return flip(stage, transpose(stage, x, first, second), (second,)) if k % 4 else x
+        return shapes.swap(shapes.flip(x, (second,)), first, second)
+    return shapes.flip(shapes.swap(x, first, second), (second,)) if k % 4 else x
 
 
 @operator("block_diag")
@@ -375,12 +246,9 @@ def roll(
 ) -> Staged:
     """Moved along axes; what falls off comes back at the other end."""
     if not isinstance(dims, int) and not dims:
-        return stage.reshape(roll(stage, ravel(stage, x), shifts, 0), x.shape)
+        return stage.reshape(shapes.roll(_flat(x), pairs(shifts, 1), (0,)), x.shape)
     along = axes(dims, x.ndim)
-    for axis, shift in zip(along, pairs(shifts, len(along)), strict=True):
-        places = np.roll(np.arange(x.shape[axis]), shift)
-        x = stage.take(x, places, axis)
-    return x
+    return shapes.roll(x, pairs(shifts, len(along)), along)
 
 
 @operator("diagonal")
@@ -415,7 +283,7 @@ def as_strided(
     at = np.minimum(np.searchsorted(lined, wanted), max(0, lined.size - 1))
     if (np.diff(lined) == 0).any() or not np.array_equal(lined[at] if lined.size else own, wanted):
         raise UnsupportedError("as_strided", "its places in memory are not those of one tensor")
-    return stage.take(ravel(stage, x), order[at], 0)
+    return stage.take(_flat(x), order[at], 0)
 
 
 def _in_memory(
@@ -437,3 +305,57 @@ def unfold(stage: Stage, x: Staged, dimension: int, size: int, step: int) -> Sta
     windows = stage.take(x, starts[:, None] + np.arange(size), axis)
     order = [i for i in range(x.ndim + 1) if i != axis + 1]
     return stage.transpose(windows, (*order, axis + 1))
+
+
+def _flat(x: Staged) -> Staged:
+    return x.stage.reshape(x, (x.size,))
+
+
+def _hstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
+    return cat(stage, tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
+    """Axes that are longer stay."""
+    if dim is None or not x.ndim:
+        return shapes.squeeze(x)
+    return shapes.squeeze(x, [axis for axis in axes(dim, x.ndim) if x.shape[axis] == 1])
+
+
+def _unflatten(stage: Stage, x: Staged, dim: int, sizes: Sequence[int], *_: Any) -> Staged:
+    dim %= x.ndim
+    lengths = shapes.whole(sizes, x.shape[dim])
+    return stage.reshape(x, (*x.shape[:dim], *lengths, *x.shape[dim + 1 :]))
+
+
+enter({
+    **dict.fromkeys(
+        ("view_as", "reshape_as"), lambda stage, x, other: stage.reshape(x, other.shape)
+    ),
+    "ravel": lambda _, x: _flat(x),
+    "unflatten": _unflatten,
+    **dict.fromkeys(("permute", "permute_copy"), lambda stage, x, dims: stage.transpose(x, dims)),
+    **dict.fromkeys(
+        ("transpose", "swapaxes", "swapdims"), lambda _, x, dim0, dim1: shapes.swap(x, dim0, dim1)
+    ),
+    **dict.fromkeys(
+        ("t", "numpy_T"), lambda stage, x: stage.transpose(x, tuple(reversed(range(x.ndim))))
+    ),
+    **dict.fromkeys(("mT", "matrix_H", "adjoint"), lambda _, x: shapes.swap(x, -2, -1)),
+    "unsqueeze": lambda _, x, dim: shapes.unsqueeze(x, (dim,)),
+    "squeeze": _squeeze,
+    "expand_as": lambda stage, x, other: stage.broadcast(x, other.shape),
+    "broadcast_to": expand,
+    **dict.fromkeys(("repeat", "tile"), lambda _, x, repeats: shapes.tile(x, repeats)),
+    "stack": lambda stage, tensors, dim=0: stage.block("Stack", *tensors, axis=dim),
+    **dict.fromkeys(("hstack", "column_stack"), _hstack),
+    "vstack": lambda stage, tensors: cat(
+        stage, [shapes.unsqueeze(x, (0,)) if x.ndim == 1 else x for x in tensors], 0
+    ),
+    "unbind": lambda _, x, dim=0: shapes.unstack(x, dim),
+    **dict.fromkeys(
+        ("select", "select_copy"), lambda stage, x, dim, index: stage.select(x, dim, index)
+    ),
+    "flip": lambda _, x, dims: shapes.flip(x, axes(dims, x.ndim)),
+    "fliplr": lambda _, x: shapes.flip(x, (1,)),
+})  # fmt: skip

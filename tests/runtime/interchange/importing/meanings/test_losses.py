@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from gradwire.blocks.errors import DTypeError
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.keras.training import put_up_loss
 from gradwire.runtime.interchange.importing.meanings import losses
@@ -87,6 +88,12 @@ def test_all_meanings_agree_with_pytorch():
     assert {name.split()[0] for name in found} == functions(losses) - helpers
     for name, (meaning, reference, *arrays) in found.items():
         agrees(name, meaning, reference, arrays)
+
+
+def test_logarithms_of_probabilities_are_held_against_classes_alone():
+    stage = Stage()
+    with pytest.raises(DTypeError):
+        losses.cross_entropy(stage.input("x", A), stage.input("y", P), logits=False)
 
 
 def test_a_mean_over_at_least_one_ignores_scores_that_are_no_numbers():

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gradwire.blocks.errors import ParameterError
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
+from gradwire.runtime.interchange.importing.stage import Stage
 from tests.runtime.interchange.importing.meanings.differing import agrees, functions
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
@@ -84,6 +86,11 @@ def test_all_meanings_agree_with_pytorch():
     assert {name.split()[0] for name in found} == functions(windows) - HELPERS
     for name, (meaning, reference, *arrays) in found.items():
         agrees(name, meaning, reference, arrays, 1e-4)
+
+
+def test_windows_that_never_move_are_refused():
+    with pytest.raises(ParameterError):
+        windows.pool("Max", Stage().input("x", X), 2, 0)
 
 
 def test_an_odd_element_of_padding_goes_after_or_before():

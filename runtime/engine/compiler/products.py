@@ -40,6 +40,9 @@ TABLE = 1
 SPILL, POINTERS = 0.5, 10
 """Cycles more for each address from so many on, as there are not more registers for them."""
 
+SHORT, LONG = 16, 28
+"""Registers; AVX-512 has 32, of which LLVM's code for long steps needs some."""
+
 LAY = 0.7
 """Cycles for an element that is laid anew."""
 
@@ -67,7 +70,7 @@ LARGE = 1 << 18
 """Bytes of such an operand."""
 
 CACHE = 1 << 19
-"""Bytes of rows along which vectors lie that are read again and again from a cache."""
+"""Bytes that the second-level cache holds."""
 
 ROWS = 4
 """Rows that are written at once as fast as one."""
@@ -93,28 +96,35 @@ class _Choice(NamedTuple):
 @lru_cache(maxsize=1024)
 def tiled(store: Store, lanes: int) -> Schedule | None:
     """The cheapest way, for registers of so many float32; None if nothing lies as vectors do."""
-    found = tilings(store)
-    return min(found, key=lambda x: x.cost, default=None)
+    if (costs := _costs(store)) is None:
+        return None
+    return costs.laid_out(min(costs.choices(), key=lambda choice: choice.cost))
 
 
 def tilings(store: Store) -> Iterator[Schedule]:
     """All ways."""
-    has_tables = store.row or store.is_gathered
-    store = store if has_tables else merged(store)
+    costs = _costs(store)
+    return iter(()) if costs is None else map(costs.laid_out, costs.choices())
+
+
+def _costs(store: Store) -> _Products | None:
+    """What a store costs: vectors lie along an axis of one operand and the result."""
+    if store.row or store.is_gathered:
+        wide = 0 if store.is_gathered else 2
+        named = (axis for axis, _ in store.steps if axis.name == "v")
+        return _Products(store, next(named, Axis("v", 1)), wide)
+    store, size = merged(store), np.dtype(store.dtype).itemsize
+    reads = _reads(store)
     places = [
         (step, axis, array)
         for array in (2, 0)
         for axis, step in store.steps
-        if axis in _reads(store)[array] and axis not in _reads(store)[2 - array]
+        if axis in reads[array] and axis not in reads[2 - array]
     ]
-    size = np.dtype(store.dtype).itemsize
     beside = [(axis, array) for step, axis, array in places if step == size]
-    if has_tables or not places:
-        named = [axis for axis, _ in store.steps if axis.name == "v" and has_tables]
-        beside = [(axis, 0 if store.is_gathered else 2) for axis in (*named, Axis("v", 1))]
-    for v, wide in beside[:1]:
-        costs = _Products(store, v, wide)
-        yield from map(costs.laid_out, costs.choices())
+    if not places:
+        beside = [(Axis("v", 1), 2)]
+    return _Products(store, *beside[0]) if beside else None
 
 
 def _reads(store: Store) -> dict[int, dict[Axis, int]]:
@@ -137,7 +147,8 @@ class _Products:
         own = [axis for axis in singles if axis in self.across and axis not in self.along]
         self.r = max(own, key=lambda axis: axis.extent, default=Axis("r", 1))
         self.batch = [axis for axis in singles if axis != self.r]
-        self.registers = 28 if machine.lanes() == 16 else 16
+        self.has_tables = store.row > 0 or store.is_gathered
+        self.registers = LONG if machine.lanes() == 16 else SHORT
 
     def _extents(self) -> tuple[int, int, int]:
         """Places of both axes of tiles, and of all others."""
@@ -164,8 +175,7 @@ class _Products:
     def _cost(self, lanes: int, units: int, high: int, is_along: bool) -> float:
         rows, columns, count = self._extents()
         reads, sums = high + units, high * units
-        if self.store.row or self.store.is_gathered:
-            reads += TABLE
+        reads += TABLE * self.has_tables
         own = high if self.across.get(self.r) != self.bytes else 0
         step = max(sums / 2, reads / 2, LATENCY) + EACH * reads + STEP
         step += SPILL * max(0, own + units - POINTERS)
@@ -319,9 +329,8 @@ class _Products:
             row=min(self.store.row, 1),
         )
         arrays = [f"array{i}" for i in (0, 1, 2, *([3] if bias else []))]
-        arrays += ["array4"] * store.is_clipped + ["table_v", "table_k"] * (
-            store.row > 0 or store.is_gathered
-        )
+        arrays += ["array4"] if store.is_clipped else []
+        arrays += ["table_v", "table_k"] if self.has_tables else []
         is_short = not choice.is_along and columns < choice.units * choice.lanes
         nest = Nest(
             store=store,

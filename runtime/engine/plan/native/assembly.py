@@ -270,12 +270,6 @@ class Assembly:
         how, level = f"i32 {int(for_writing)}", f"i32 {3 if for_writing else 2}"
         self._run("llvm.prefetch.p0", f"ptr {self._at(address)}", how, level, "i32 1")
 
-    def if_more(self, mask: str, number: str, least: int) -> str:
-        """A mask, nowhere set unless an int64 is more than the least."""
-        is_more = self.put(f"icmp sgt i64 {number}, {least}")
-        kind = f"<{self.lanes} x i1>"
-        return self.put(f"select i1 {is_more}, {kind} {mask}, {kind} zeroinitializer")
-
     def masked(self, mask: str, vector: str) -> str:
         """A vector, 0 where the mask is not set."""
         return self.choose(mask, vector, "zeroinitializer")

@@ -14,6 +14,7 @@ from gradwire.runtime.engine.plan.copies.images import copying
 from gradwire.runtime.engine.plan.windows import filterwise
 
 if TYPE_CHECKING:
+    from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Step
     from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
 
@@ -21,6 +22,7 @@ Array = NDArray[Any]
 
 
 def correlate(
+    value: Value,
     images: Array,
     rows: Rows,
     down: Phase,
@@ -28,10 +30,10 @@ def correlate(
     weights: Array,
     out: Array,
     bias: Array | None = None,
-    least: float = -np.inf,
+    has_relu: bool = False,
     above: Array | None = None,
 ) -> list[Step]:
-    """Steps that compute one phase: images times weights, plus a bias, at least ``least``.
+    """Steps that compute one phase of a value: images times weights, plus a bias, and its ReLU.
 
     Weights are (groups, filters, channels, rows, columns), the bias is (groups, filters); ``out``
     is contiguous and of the dtype of the images. The result is 0 where ``above``, an array like
@@ -43,10 +45,10 @@ def correlate(
         more, bias = _lying(bias, True, images.dtype)
         steps += more
     windows = rows.windows(images, channels, down, along)
-    packed, ending = found.reshape(groups, filters, -1), Ending(bias, least == 0)
+    packed, ending = found.reshape(groups, filters, -1), Ending(bias, has_relu)
     if filterwise.suits(images.dtype, filters, along.positions):
         places = rows.places(images, down, along)
-        return [*steps, *filterwise.correlate(windows, places, packed, out, ending, above)]
+        return [*steps, *filterwise.correlate(value, windows, places, packed, out, ending, above)]
     return [*steps, correlation(windows, packed, out, ending, above)]
 
 

@@ -31,14 +31,23 @@ def _filled(count: int, lanes: int) -> float:
 
 
 def correlate(
-    images: Images, places: Array, weights: Array, out: Array, ending: Ending, above: Array | None
+    value: Value,
+    images: Images,
+    places: Array,
+    weights: Array,
+    out: Array,
+    ending: Ending,
+    above: Array | None,
 ) -> list[Step]:
-    """Steps that compute what ``correlation`` does, from where places are in all images."""
+    """Steps that compute what ``correlation`` does, from where places are in all images.
+
+    Raises RunError with the block of ``value`` where there is not enough memory.
+    """
     groups, filters, _ = weights.shape
-    found = np.empty((places.size, groups, filters), out.dtype)
+    found = allocate(value, (places.size, groups, filters), out.dtype)
     steps: list[Step] = []
     if above is not None:
-        above, source = np.empty(found.shape, out.dtype), above
+        above, source = allocate(value, found.shape, out.dtype), above
         steps.append(copying(_across(above, source), source))
     steps.append(gathered(images, places, images.taps, weights, found, ending, above))
     return [*steps, copying(out, _across(found, out))]

@@ -195,6 +195,7 @@ class ConvolutionTask(_RowsTask):
         weights = w.reshape(self._groups, -1, *w.shape[1:])
         bias = None if chain.bias is None else arrays[chain.bias].reshape(self._groups, -1)
         steps = correlate(
+            chain.value,
             images,
             shared.rows,
             shared.down,
@@ -202,7 +203,7 @@ class ConvolutionTask(_RowsTask):
             weights,
             target,
             bias,
-            0 if chain.is_clipped else -np.inf,
+            chain.is_clipped,
         )
         return steps if target is out else [*steps, rounding(out, target)]
 
@@ -256,7 +257,7 @@ class ImageGradientTask(Task):
         if above is not None and not above.flags.c_contiguous:
             above, source = np.empty(above.shape, dtype), above
             steps.append(partial(np.copyto, above, source))
-        sources = gradients, rows, weights
+        sources = self._task.value, gradients, rows, weights
         is_one = len(row_phases) == len(column_phases) == 1 and row_phases[0].taps
         if is_one and column_phases[0].taps and out.dtype == dtype:
             return steps + _phase(sources, row_phases[0], column_phases[0], out, above)
@@ -278,7 +279,7 @@ class ImageGradientTask(Task):
 
 
 def _phase(
-    sources: tuple[Array, Rows, Array],
+    sources: tuple[Value, Array, Rows, Array],
     row: Phase,
     column: Phase,
     out: Array,
@@ -287,9 +288,9 @@ def _phase(
     """Steps that compute what a phase adds up; ``out`` is 0 already where that is nothing."""
     if not row.taps or not column.taps:
         return []
-    gradients, rows, weights = sources
+    value, gradients, rows, weights = sources
     some = weights[..., row.window, column.window]
-    return correlate(gradients, rows, row, column, some, out, above=above)
+    return correlate(value, gradients, rows, row, column, some, out, above=above)
 
 
 class WeightGradientTask(_RowsTask):

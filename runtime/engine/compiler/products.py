@@ -226,7 +226,7 @@ class _Products:
             is_bad = apart % PAGE == 0 and apart > 0
         else:
             is_bad = step >= FAR and rows > high
-        if is_bad and again >= FEW and not is_short and not self._streams(found):
+        if is_bad and again >= FEW and not is_short:
             found += "r"
         return found
 

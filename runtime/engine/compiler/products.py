@@ -72,8 +72,8 @@ LARGE = 1 << 18
 CACHE = 1 << 19
 """Bytes that the second-level cache holds."""
 
-ROWS = 4
-"""Rows that are written at once as fast as one."""
+ROWS, ROW = 4, 2.0
+"""Rows that are written at once as fast as one, and cycles more for a vector of another."""
 
 BLOCK = 192 << 10
 """Bytes of the tiles of rows that are in the second-level cache,"""
@@ -200,7 +200,7 @@ class _Products:
         parts = self.depth * units * lanes * self.bytes // PART
         each = self.depth * step + sums * WRITE * (1 + 2 * parts) + TURN
         if is_short:
-            each += max(0, high - ROWS) * units * AFAR
+            each += ROW * max(0, high - ROWS) * units
         return count * (tiles * each + LAY * self.depth * sum(elements))
 
     def _step(self, read: dict[Axis, int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
+from numpy import typing as npt
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
@@ -14,7 +14,7 @@ from gradwire.runtime.engine.plan.native import machine
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.primitives.convolution import Geometry
 
-Array = NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 @by_identity

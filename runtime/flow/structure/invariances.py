@@ -22,7 +22,7 @@ from gradwire.runtime.flow.structure.singles import batch_axes, group_axes, own_
 from gradwire.runtime.flow.words import phrases, sentences
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Shape
+    from gradwire.blocks.block import Block, Shape
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine.program import Program
 
@@ -110,13 +110,20 @@ class Invariances:
             return []
         for reader in self._near.readers(path):
             target = program.block(program.wire_targets[reader])
-            if is_view(target) or (isinstance(target, StopGradient) and not target.open):
+            if is_view(target) or _is_closed(target):
                 continue
             removers = self._removers(reader, frozenset(kept), depth + 1)
             if not removers:
                 return []
             found |= dict.fromkeys(removers)
         return list(found)
+
+
+def _is_closed(block: Block) -> bool:
+    """Whether a block stops the gradient of all that it is given."""
+    return (
+        isinstance(block, StopGradient) and not (block.open or block.spare) and block.only is None
+    )
 
 
 class Totals:
@@ -133,14 +140,16 @@ class Totals:
             sums = self._sums_of(path, along) if along else []
             if sums:
                 self.sums[path] = sums
-        self._read = self._read_otherwise() if self.sums else set()
+        self._read = self._read_by(()) if self.sums else set()
+        self.sums = {path: sums for path, sums in self.sums.items() if path in self._read}
+        self._read_otherwise = self._read_by(self.sums)
 
     def ahead(self, wire: WirePath) -> list[InstancePath]:
         """The blocks, one on each way from a wire to a loss, of which only the total is read; none
         where there is a way without one.
         """
         first = self._program.wire_targets[wire]
-        if not self.sums or first in self._read:
+        if first not in self._read or first in self._read_otherwise:
             return []
         return [path for path in self._near.after(first) if path in self.sums]
 
@@ -150,21 +159,18 @@ class Totals:
         words = phrases.ADDS_UP_TO_1 if is_soft else phrases.ADDS_UP
         return words.format(block, sentences.names(self.sums[block]))
 
-    def _read_otherwise(self) -> set[InstancePath]:
-        """The blocks that a loss reads by a way on which no such total is."""
+    def _read_by(self, without: Collection[InstancePath]) -> set[InstancePath]:
+        """The blocks that a loss reads by a way on which none of these is."""
         found = set(self._heads)
         pending = list(found)
         while pending:
             for source in self._near.sources(pending.pop()).values():
                 block = source.block
-                if block not in found and block not in self.sums and not self._is_closed(block):
-                    found.add(block)
-                    pending.append(block)
+                if block in found or block in without or _is_closed(self._program.block(block)):
+                    continue
+                found.add(block)
+                pending.append(block)
         return found
-
-    def _is_closed(self, path: InstancePath) -> bool:
-        block = self._program.block(path)
-        return isinstance(block, StopGradient) and not block.open
 
     def _sums_of(
         self,
@@ -192,7 +198,7 @@ class Totals:
         for wire in self._near.readers(path):
             target = self._program.wire_targets[wire]
             block = self._program.block(target)
-            if is_view(block) or self._is_closed(target):
+            if is_view(block) or _is_closed(block):
                 continue
             sums = self._at(target, wire, shape, axes, depth)
             if sums is None:

@@ -145,6 +145,12 @@ def stopped():
     return b.add(b.sum(x), b.mean(b.square(b.stop_gradient(x))))
 
 
+def read_besides_nothing():
+    x = inside(data())
+    b.sum(b.softmax(x, name="it"), name="unread")
+    return x
+
+
 ROWS = np.arange(6.0)[:, None]
 TOTALS = {
     "mean": lambda: b.mean(soft()),
@@ -183,6 +189,7 @@ READ_OTHERWISE = {
     "its input is read": lambda: b.add(
         b.sum(b.softmax(x := inside(data()), name="it")), b.mean(b.square(x))
     ),
+    "nobody reads the sum": lambda: b.mean(b.square(read_besides_nothing())),
     "a layer norm with weights": lambda: b.sum(
         b.layer_norm(inside(data()), b.variable("g", [1.0, 2.0, 3.0, 4.0]), name="it")
     ),

@@ -132,8 +132,8 @@ class Plan:
                 tasks, self._by_rows = rows_looked_up(tasks, kept, by_rows)
             for task_pass in passes:
                 tasks = task_pass(tasks, kept)
-            placed = free_places(placed, self.leaves, tasks)
-            memory = Memory(self._arrays, placed)
+            free = free_places(placed, self.leaves, tasks)
+            memory = Memory(self._arrays, free)
             tasks = self._given_away(tasks, kept - placed.keys(), memory)
             working = memory.allot(tasks, kept - self._fresh.keys())
             with planned(tasks, self._silent):

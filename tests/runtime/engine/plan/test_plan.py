@@ -12,7 +12,8 @@ from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.allocation import HUGE
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
-from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.passes.late import DEFAULT, FAST, Pass
+from gradwire.runtime.engine.plan.plan import WORTH_GIVING, Plan
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float64") -> Value:
@@ -152,6 +153,21 @@ def test_a_large_result_is_given_away_and_its_memory_used_again_only_when_it_is_
         addresses.add(plan.read(y).__array_interface__["data"][0])
     assert len(addresses) <= 2
     assert address in addresses or len(addresses) == 1
+
+
+@pytest.mark.parametrize("passes", [(), DEFAULT, FAST], ids=["none", "numpy", "fast"])
+def test_a_large_output_is_left_where_a_leaf_is_that_is_read_after_it(
+    passes: tuple[Pass, ...],
+) -> None:
+    trace = Trace()
+    x = trace.apply(LEAF, shape=(WORTH_GIVING,), dtype="float64")
+    outputs = [trace.xp.add(x, 1), trace.xp.exp(x)]
+    array = np.linspace(0, 1, WORTH_GIVING)
+    expected = np.exp(array)
+    plan = Plan(outputs, passes, leaves={x: array}, places=[(outputs[0], array)])
+    plan.run()
+    assert np.array_equal(array, np.linspace(0, 1, WORTH_GIVING) + 1)
+    assert np.allclose(plan.read(outputs[1]), expected, rtol=1e-12)
 
 
 def test_outputs_are_left_in_the_callers_arrays() -> None:

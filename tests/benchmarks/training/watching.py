@@ -1,15 +1,18 @@
-"""What watching a training costs: ``python -m tests.benchmarks.training.watching [--small] …``.
+"""What watching a training costs: ``python -m tests.benchmarks.training.watching [MODEL] …``.
 
-Prints processor time of a step of a transformer, as a multiple of the same step unwatched: watched,
-recorded, the two in which one is captured whole and diagnosed, and with autograd's anomaly mode,
-each measured in turn; the time that a look takes; and the memory and the size of a record. The
-parameters after all steps are compared bit for bit.
+Prints processor time of a step of a classifier of BERT's size (``bert``), of a GPT-2 of 124 million
+parameters (``gpt2``) or of 100 parameters of 16 by 16 (``small``), as a multiple of the same step
+unwatched: watched, recorded, the two in which one is captured whole and diagnosed, with autograd's
+anomaly mode, and with the forward pass logged by TorchLens, where that is installed, each measured
+in turn; the time that a look takes; and the memory and the size of a record. The parameters after
+all steps are compared bit for bit.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -20,36 +23,55 @@ import torch
 from torch import nn
 
 import gradwire as gw
+from tests.benchmarks.captures.light import Gpt
 
 
-class Model(nn.Module):
-    """A transformer that classifies sequences of tokens."""
-
-    def __init__(self, width: int, layers: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(5000, width)
-        layer = nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True, dropout=0.1)
-        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.head = nn.Linear(width, 2)
+class Classifier(nn.Module):
+    """A model of sequences of tokens and its loss, for random labels."""
 
     def forward(self, tokens: Any) -> Any:
+        return nn.functional.cross_entropy(self.logits(tokens), tokens[:, 0] % 2)
+
+    def logits(self, tokens: Any) -> Any:
+        raise NotImplementedError
+
+
+class Bert(Classifier):
+    """A transformer of the size of BERT-base."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(WORDS, 768)
+        layer = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, dropout=0.1)
+        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.head = nn.Linear(768, 2)
+
+    def logits(self, tokens: Any) -> Any:
         return self.head(self.encoder(self.table(tokens)).mean(1))
 
 
-class Small(nn.Module):
+class Small(Classifier):
     """A perceptron of 100 parameters, each so small that what is done for each of them tells."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.table = nn.Embedding(5000, 16)
+        self.table = nn.Embedding(WORDS, 16)
         self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(49))
         self.head = nn.Linear(16, 2, bias=False)
 
-    def forward(self, tokens: Any) -> Any:
+    def logits(self, tokens: Any) -> Any:
         x = self.table(tokens).mean(1)
         for layer in self.layers:  # past which gradient gets: numbers near 0 are slow to add
             x = x + 0.1 * layer(x).relu()
         return self.head(x)
+
+
+WORDS = 5000
+MODELS: dict[str, Callable[[int], nn.Module]] = {
+    "bert": Bert,
+    "gpt2": lambda layers: Gpt(layers, 768, 12, 50257, 1024),
+    "small": lambda layers: Small(),
+}
 
 
 def seconds(run: Callable[[], None]) -> float:
@@ -61,29 +83,27 @@ def seconds(run: Callable[[], None]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--width", type=int, default=768)
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("model", nargs="?", choices=MODELS, default="bert")
+    parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--batch", type=int, nargs=2, default=(8, 64))
-    parser.add_argument("--small", action="store_true", help="100 parameters of 16 by 16")
     parser.add_argument("--rounds", type=int, default=10)
     chosen = parser.parse_args()
     torch.set_num_threads(1)
 
-    def made() -> tuple[Any, Any, Callable[[], None]]:
+    def made() -> tuple[Any, Any, Callable[[], None], Any]:
         torch.manual_seed(0)
-        model = Small() if chosen.small else Model(chosen.width, chosen.layers)
+        model = MODELS[chosen.model](chosen.layers)
         optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
-        tokens = torch.randint(0, 5000, tuple(chosen.batch))
-        labels = torch.randint(0, 2, (chosen.batch[0],))
+        tokens = torch.randint(0, WORDS, tuple(chosen.batch))
 
         def step() -> None:
             torch.manual_seed(0)  # dropout draws the same in both models
             optimizer.zero_grad()
-            nn.functional.cross_entropy(model(tokens), labels).backward()
+            model(tokens).backward()
             optimizer.step()
 
         step()
-        return model, optimizer, step
+        return model, optimizer, step, tokens
 
     plain, other = made(), made()
     times: dict[str, list[float]] = {n: [] for n in ("plain", "watched", "recorded", "captured")}
@@ -107,6 +127,14 @@ def main() -> None:
         assert torch.equal(ours, theirs)
     with torch.autograd.set_detect_anomaly(True):
         times["anomaly"] = [seconds(plain[2]) for _ in range(chosen.rounds)]
+    if importlib.util.find_spec("torchlens"):
+        torchlens = importlib.import_module("torchlens")
+        forward = [seconds(lambda: plain[0](plain[3])) for _ in range(chosen.rounds)]
+        logged = [
+            seconds(lambda: torchlens.trace(plain[0], plain[3])) for _ in range(chosen.rounds)
+        ]
+        more = min(logged) - min(forward)
+        times["torchlens"] = [seconds_of_step + more for seconds_of_step in times["plain"]]
     base = min(times["plain"]), median(times["plain"])
     count = sum(p.numel() for p in plain[0].parameters())
     tensors = sum(1 for _ in plain[0].parameters())
@@ -117,7 +145,7 @@ def main() -> None:
             f"{name:9} {1e3 * min(found):8.2f} ms  least ×{ratios[0]:.3f}  median ×{ratios[1]:.3f}"
         )
 
-    model, optimizer, step = other
+    model, optimizer, step, _ = other
     with gw.watch(model, optimizer, every=0, quiet=True, capture=False) as watched:
         step()
         looks = sorted(seconds(watched._look) for _ in range(9))

@@ -5,33 +5,6 @@ evaluation, each the result of one primitive. ``Namespace`` (the ``xp`` of a blo
 trace; ``sweep`` appends the derivatives, which are primitives too and can be differentiated again.
 """
 
-from typing import TYPE_CHECKING
+from gradwire.blocks import attach_stub
 
-from gradwire.blocks import imported_on_use
-
-if TYPE_CHECKING:
-    from gradwire.runtime.calculus.namespace import Namespace
-    from gradwire.runtime.calculus.reverse import BackwardRules, passes_gradient, sweep, unwrap
-    from gradwire.runtime.calculus.trace import Trace
-    from gradwire.runtime.calculus.value import Primitive, Value
-
-__all__ = [
-    "BackwardRules",
-    "Namespace",
-    "Primitive",
-    "Trace",
-    "Value",
-    "passes_gradient",
-    "sweep",
-    "unwrap",
-]
-
-__getattr__ = imported_on_use(
-    __name__,
-    {
-        "namespace": "Namespace",
-        "reverse": "BackwardRules passes_gradient sweep unwrap",
-        "trace": "Trace",
-        "value": "Primitive Value",
-    },
-)
+__getattr__, __all__ = attach_stub(__name__, __file__)

@@ -12,6 +12,7 @@ from torch.optim import optimizer as optimizer_hooks
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_name
 from gradwire.runtime.watch.torch import listening
+from gradwire.runtime.watch.torch.hooks import Hook
 from gradwire.runtime.watch.torch.owners import owned_by
 from gradwire.runtime.watch.torch.switches import noted
 from gradwire.runtime.watch.torch.tensors import ByHand, Tensors, named
@@ -182,8 +183,8 @@ def watched_everything(
         listening.begin(everything)
         stack.callback(listening.end, everything)
         for handle in (
-            module_hooks.register_module_forward_pre_hook(everything.called),
-            module_hooks.register_module_forward_hook(everything.returned, always_call=True),
+            module_hooks.register_module_forward_pre_hook(Hook(everything.called)),
+            module_hooks.register_module_forward_hook(Hook(everything.returned), always_call=True),
             optimizer_hooks.register_optimizer_step_pre_hook(everything.before),
             optimizer_hooks.register_optimizer_step_post_hook(everything.after),
         ):

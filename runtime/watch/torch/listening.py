@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -58,6 +59,8 @@ def end(listener: Listener) -> None:
     if not _watching:
         torch.autograd.backward = _real.pop("backward")
         torch.Tensor.backward = _real.pop("method")
+        if (own := _real.pop("filter")) in warnings.filters:
+            warnings.filters.remove(own)  # type: ignore[attr-defined]  # it is a list
 
 
 @atexit.register
@@ -112,3 +115,7 @@ def _patch() -> None:
 
     torch.autograd.backward = backward
     torch.Tensor.backward = backward_from
+    # PyTorch would warn the program of hooks that are ours and leave compiled modules alone.
+    message = r"Using `torch\.compile\(module\)` when there are global hooks"
+    warnings.filterwarnings("ignore", message)
+    _real["filter"] = warnings.filters[0]

@@ -7,7 +7,6 @@ autograd keeps track of it, or if it was made of one that it keeps track of.
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import weakref
 from bisect import bisect_right
@@ -37,6 +36,7 @@ from gradwire.runtime.watch.step import (
     Step,
     shown,
 )
+from gradwire.runtime.watch.torch.hooks import Hook, uncompiled
 from gradwire.runtime.watch.torch.measures import parameters_of
 from gradwire.runtime.watch.torch.switches import turned_off
 
@@ -397,8 +397,8 @@ class Recorder:
     def start(self) -> None:
         """Record from now on."""
         for name, module in self._modules.items():
-            enter = module.register_forward_pre_hook(partial(self._enter_module, name))
-            leave = module.register_forward_hook(self._leave_module, always_call=True)
+            enter = module.register_forward_pre_hook(Hook(partial(self._enter_module, name)))
+            leave = module.register_forward_hook(Hook(self._leave_module), always_call=True)
             self._hooks.callback(enter.remove)
             self._hooks.callback(leave.remove)
         self._hooks.callback(_listen(self))
@@ -470,8 +470,7 @@ class _Listener(FunctionMode):
         with ExitStack() as stack:
             stack.enter_context(functions_patched(self.applied))
             stack.enter_context(_from_numpy_patched(self))
-            if "torch._dynamo" in sys.modules:
-                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(uncompiled())
             self._patches = stack.pop_all()
         self.__enter__()
 

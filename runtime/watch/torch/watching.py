@@ -28,6 +28,7 @@ from gradwire.runtime.watch.reasons import (
 from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
+from gradwire.runtime.watch.torch.hooks import Hook, is_in_compiled
 from gradwire.runtime.watch.torch.measures import is_finite, norms, parameters_of
 from gradwire.runtime.watch.torch.moves import PATIENCE, Moves
 from gradwire.runtime.watch.torch.owners import innermost, ownership, strangers, unwrapped
@@ -160,8 +161,8 @@ class Watch:
     # ---- on and off ---------------------------------------------------------------------------
 
     def _attach(self, hooks: bool) -> None:
-        before = self.model.register_forward_pre_hook(self._called, with_kwargs=True)
-        after = self.model.register_forward_hook(self._guarded(self._forwarded))
+        before = self.model.register_forward_pre_hook(Hook(self._called), with_kwargs=True)
+        after = self.model.register_forward_hook(Hook(self._guarded(self._forwarded)))
         self._closing += [before.remove, after.remove]
         for optimizer in self.optimizers if hooks else ():
             ahead = optimizer.register_step_pre_hook(self.before_step)
@@ -289,6 +290,7 @@ class Watch:
 
     def _capture_next(self, *, is_asked: bool) -> None:
         is_free = self._whole is None and self._recorder is None and self.failure is None
+        is_free = is_free and not is_in_compiled()
         if self._is_sharded:
             why = "this process has only a part of its parameters"
             self.not_captured = UnsupportedError("a model in shards", why)
@@ -372,7 +374,7 @@ class Watch:
 
     def begins(self) -> None:
         """The program begins to compute, or calls ``backward``, perhaps in a new step."""
-        if self._whole is not None and self._whole.is_over:
+        if self._whole is not None and self._whole.is_over and not is_in_compiled():
             self._end_whole()
         if not self._is_by_hand and not self._is_stepping and not self.steps:
             self._is_by_hand = self._is_updating = self._unstepped.is_moved

@@ -32,6 +32,7 @@ from gradwire.runtime.interchange.importing.torch.inspection import memory_of
 from gradwire.runtime.interchange.importing.torch.memory import Cut
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, place_of
 from gradwire.runtime.watch.reasons import Found, Trouble
+from gradwire.runtime.watch.torch.hooks import uncompiled
 from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class WholeStep:
         self._modes = ExitStack()
         self._capture.recording.before_call = self._passes
         self._capture.recording.after_write = self._writes
+        self._modes.enter_context(uncompiled())
         off = _cut(turned_off())
         self._modes.enter_context(self._capture.live(model, optimizers, name, off))
         _active.append(self)

@@ -32,8 +32,8 @@ class Hook:
 
 
 def is_in_compiled() -> bool:
-    """Whether a compiled function is running: it sets the modes of PyTorch's dispatcher back to what
-    they were when it began.
+    """Whether a compiled function is running: it sets modes of PyTorch back to what they were when
+    it began.
     """
     compiler = sys.modules.get("torch._dynamo.eval_frame")
     return compiler is not None and bool(called_in(("compile_wrapper",), compiler.__file__ or ""))

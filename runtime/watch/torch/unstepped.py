@@ -13,6 +13,7 @@ from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.step import Line, shown
 from gradwire.runtime.watch.torch.measures import Updates
 from gradwire.runtime.watch.torch.owners import owned_by
+from gradwire.runtime.watch.torch.scaling import is_skipped
 
 _FEW = 5
 """Calls that are too few to say anything of."""
@@ -55,10 +56,20 @@ class Unstepped:
         if not names or not any(p.grad is not None for p in self._trained.values()):
             return None
         line = shown(self._line)
-        text = (
-            f"backward(){f' ({line})' if line else ''} was called {self._calls} times, and step() "
-            f"is not called on {names[0]}: no parameter has moved. Call it after backward()."
-        )
+        if not is_skipped(self._trained.values()):
+            why = (
+                f"step() is not called on {names[0]}: no parameter has moved. Call it after "
+                "backward()."
+            )
+        elif self._calls < _MANY:  # a scale that begins too large comes down by itself
+            return None
+        else:
+            why = (
+                f"no step() of {names[0]} was taken: a GradScaler skips it while gradients are not "
+                "finite. Look for what makes them so."
+            )
+        at = f" ({line})" if line else ""
+        text = f"backward(){at} was called {self._calls} times, and {why}"
         return Found(Trouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
 
 

@@ -47,6 +47,7 @@ from gradwire.runtime.watch.torch.replaying import (
     random_state,
     tensors_in,
 )
+from gradwire.runtime.watch.torch.scaling import are_finite, is_skipped
 from gradwire.runtime.watch.torch.switches import noted
 from gradwire.runtime.watch.torch.unstepped import Unstepped
 from gradwire.runtime.watch.torch.whole_step import (
@@ -225,7 +226,8 @@ class Watch:
     def _last_look(self) -> None:
         self._look_for_steps()
         is_cleared = any(self._trained[name].grad is None for name in self._had)
-        if not self._is_checked and not is_cleared:  # no optimiser told of the end of the step
+        is_open = not self._is_checked and not is_cleared  # no optimiser told of the step's end
+        if is_open and not is_skipped(self._trained.values()):
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
             none = [
@@ -469,7 +471,7 @@ class Watch:
         values = norms(seen if loss is None else [*seen, loss])  # the one synchronisation
         remaining = iter(values)
         self._norms = [None if g is None else next(remaining) for g in gradients]
-        is_finite = math.isfinite(sum(values))
+        is_finite = are_finite(values, loss is not None)
         if is_finite and len(seen) == len(gradients) and 0 not in self._norms:
             self._lasting((), Trouble.ZERO)
         else:

@@ -94,7 +94,7 @@ class WholeStep:
         self._seen: set[str] = set()
         """The parameters that had come up by the last step: what follows is of the next."""
         self._calls = self._backwards = 0
-        self.is_over = self.is_whole = self._is_abandoned = False
+        self.is_whole = self._is_abandoned = False
         self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
         self._modes = ExitStack()
         self._capture.recording.before_call = self._passes
@@ -147,8 +147,12 @@ class WholeStep:
 
     def _freeze(self) -> None:
         """Record no more; hooks stay until ``end``, as torch may be going through them."""
-        self.is_over = True
         self._capture.recording.freeze()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more is recorded, for whatever reason."""
+        return self._capture.recording.is_frozen
 
     @property
     def given_up(self) -> Exception | None:

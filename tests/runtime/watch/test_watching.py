@@ -289,6 +289,27 @@ def test_either_player_of_an_adversarial_training_is_healthy():
     assert [str(found) for found in (*first.found, *second.found)] == []
 
 
+def test_players_that_are_frozen_in_turn_are_healthy():
+    players = nn.ModuleDict({"g": nn.Linear(2, 2), "d": nn.Linear(2, 1)})
+    g, d = players["g"], players["d"]
+    optimizers = [torch.optim.Adam(each.parameters(), 1e-3) for each in (g, d)]
+    with gw.watch(players, optimizers, quiet=True) as watched:
+        for _ in range(7):
+            d.requires_grad_(False)
+            optimizers[0].zero_grad()
+            F.softplus(-d(g(torch.randn(4, 2)))).mean().backward()
+            optimizers[0].step()
+            d.requires_grad_(True)
+            g.requires_grad_(False)
+            optimizers[1].zero_grad()
+            (
+                F.softplus(d(g(torch.randn(4, 2)))) + F.softplus(-d(torch.randn(4, 2)))
+            ).mean().backward()
+            optimizers[1].step()
+            g.requires_grad_(True)
+    assert [str(found) for found in watched.found] == []
+
+
 def test_a_teacher_without_gradient_is_healthy():
     student, teacher = seeded(Net), Net()
     both = nn.ModuleDict({"student": student, "teacher": teacher})
@@ -319,6 +340,40 @@ def test_accumulated_gradients_and_skipped_updates_are_healthy():
                 optimizer.zero_grad()
     assert [str(found) for found in watched.found] == []
     assert watched.steps == 3
+
+
+def scaled(scale, steps, loss_of, is_half=True, **options):
+    """Watch a training whose GradScaler begins with a scale."""
+    model = seeded(Net)
+    optimizer, (x, _) = sgd(model), batch()
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    with gw.watch(model, optimizer, quiet=True, **options) as watched:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.float16, enabled=is_half):
+                loss = loss_of(model, x)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    assert watched.failure is None
+    return watched
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_a_scale_that_begins_too_large_is_healthy(is_guarded):
+    options = {"guard": is_guarded}
+    watched = scaled(2.0**127, 12, lambda model, x: model(x).square().mean(), **options)
+    assert ([str(found) for found in watched.found], watched.steps) == ([], 0)
+    # The loss with its factor is infinite, and its gradients are not.
+    options["is_half"] = False
+    watched = scaled(2.0**127, 12, lambda model, x: model(x).mean() * 1e-6 + 10, **options)
+    assert ([str(found) for found in watched.found], watched.steps) == ([], 12)
+
+
+def test_a_scaler_that_skips_all_steps_is_told():
+    watched = scaled(2.0, 101, lambda model, x: model(x).sum() * float("nan"))
+    assert "no step() of SGD was taken: a GradScaler skips it" in str(watched.found[-1])
 
 
 # ---- nothing changes ----

@@ -50,6 +50,19 @@ class Tensor:
     """How the value of a view follows from that of the other tensor."""
     changes: int = 0
     """How often the memory has been written to when ``value`` was taken."""
+    frozen: Staged | UnsupportedError | None = None
+    """Once it is frozen, the value before the stop that it has had since."""
+    _stopped: Staged | None = None
+
+    def freeze(self, stopped: Staged) -> None:
+        """Take gradient from it, until ``thaw``."""
+        self.frozen, self.value, self._stopped, self.live = self.value, stopped, stopped, False
+
+    def thaw(self) -> None:
+        """Give gradient to it again, if nothing has been written to it since."""
+        if self.frozen is not None and self.value is self._stopped:
+            self.value, self.live = self.frozen, True
+        self.frozen = self._stopped = None
 
     @property
     def root(self) -> Tensor:

@@ -125,7 +125,10 @@ def _size(*parts: Any) -> float:
 
 def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
     """Gradients without a factor of the loss."""
-    return numbers if scale == 1 else np.divide(numbers, scale, dtype=numbers.dtype)
+    if scale == 1:
+        return numbers
+    with np.errstate(all="ignore"):  # an overflow is what a GradScaler is there for
+        return np.divide(numbers, scale, dtype=numbers.dtype)
 
 
 def numbers_or_zeros(tensor: Any) -> NDArray[Any]:

@@ -291,9 +291,7 @@ class Recording(Running, KnownTensors):
             self.aside[id(leaf)] = Aside(leaf)
 
     def forget_gradient(self, tensor: Any, name: str) -> None:
-        """A tensor that autograd doesn't keep track of, whatever it was computed from, for what a
-        function of this name does.
-        """
+        """A tensor that autograd keeps no track of, for what a function of this name does."""
         entry = self._tensors[id(tensor)][1]
         if entry.live:
             entry.value = self.performer.stopped(entry, name)
@@ -307,8 +305,9 @@ class Recording(Running, KnownTensors):
             self.bind(tensor, self._foreign(tensor))
         found = self._tensors[id(tensor)][1]
         if found.live and not tensor.requires_grad and not self.inside_function:
-            found.value = self.performer.stopped(found, "requires_grad_")
-            found.live = False
+            found.freeze(self.performer.stopped(found, "requires_grad_"))
+        elif found.frozen is not None and tensor.requires_grad:
+            found.thaw()
         return found
 
     def _foreign(self, tensor: Any) -> Tensor:

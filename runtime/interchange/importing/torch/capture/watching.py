@@ -194,13 +194,10 @@ class Watching:
         self, call: Callable[[], Any], tensor: Any, mode: bool = True, **_: Any
     ) -> Any:
         recording = self._recording
-        with recording.paused():
-            entry = recording.entry(tensor)
+        with recording.paused(), recording.here():
+            recording.entry(tensor)
             result = call()
-            if entry.live and not tensor.requires_grad:
-                with recording.here():
-                    entry.value = recording.performer.stopped(entry, "requires_grad_")
-                    entry.live = False
+            recording.entry(tensor)
         return result
 
     def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:

@@ -336,6 +336,23 @@ def test_a_parameter_that_is_frozen_on_the_way_is_cut_there():
     assert cut.block == "requires_grad_" and cut.written.startswith("test_cuts.py:")
 
 
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_parameter_that_is_unfrozen_again_has_gradient_from_there(is_written):
+    model = Model(lambda y: y)
+
+    def loss(x):
+        model.w.requires_grad_(False)
+        first = model(x)
+        if is_written:
+            model.w.mul_(2)
+        model.w.requires_grad_(True)
+        return first + model(x)
+
+    imported = gw.capture(loss, X)
+    (checked,) = [remark.text for remark in imported.remarks if remark.kind == "checked"]
+    assert checked.startswith("Agrees with PyTorch") is not is_written
+
+
 def test_parameters_that_are_frozen_before_are_frozen_variables():
     model = Model(lambda y: y)
     model.w.requires_grad_(False)

@@ -62,6 +62,11 @@ def watch(
             got=type(model).__name__,
             next_step="For a function, use gradwire.capture.",
         )
+    if isinstance(model, torch.jit.ScriptModule):
+        raise RunError(
+            "A model of TorchScript takes no hooks, so that it can't be watched.",
+            next_step="Watch the module that it was made of, before torch.jit.",
+        )
     with within(str(torch.__version__)):
         from gradwire.runtime.watch.torch.tensors import Tensors, named
         from gradwire.runtime.watch.torch.watching import Watch

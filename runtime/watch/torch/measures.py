@@ -85,6 +85,16 @@ def is_finite(tensor: Any) -> bool:
     return not has_infinity or bool(torch.isfinite(_dense(tensor.detach())).all())
 
 
+def is_not_finite(tensor: Any) -> bool:
+    """Whether an element is not finite."""
+    return not is_finite(tensor)
+
+
+def is_zero(tensor: Any) -> bool:
+    """Whether all elements are 0."""
+    return not bool(tensor.any())
+
+
 class Updates:
     """The ratio of update and weight of each parameter, of a few elements of it."""
 

@@ -14,6 +14,10 @@ PATIENCE = 5
 """Checks in a row in which what can pass by itself must be seen before it is told: a gradient of
 exactly 0, a parameter that no call reads, as an expert that no token chose.
 """
+LONG = 50
+"""Checks in a row in which no call reads a parameter that some have read, until it is told: layers
+may be left out at random.
+"""
 _SAMPLES = 10
 """Steps from one look at updates to the next."""
 _LARGE = 0.5
@@ -33,9 +37,13 @@ class Moves:
         self.ratios: Mapping[str, float] = {}
         """How far the last update that was looked at moved each parameter, relative to its size."""
 
+    def is_due(self, step: int) -> bool:
+        """Whether the update of a step is looked at."""
+        return step % _SAMPLES == 0
+
     def begin(self, step: int) -> None:
         """An update is about to be made."""
-        if step % _SAMPLES == 0:
+        if self.is_due(step):
             self._updates.take()
 
     def found(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradwire.blocks.errors import RunError
+from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.watch.reasons import Found, Trouble
-from gradwire.runtime.watch.step import shown
+from gradwire.runtime.watch.step import Line, shown
 from gradwire.runtime.watch.torch.measures import parameters_of
 
 if TYPE_CHECKING:
-    from gradwire.runtime.watch.step import Line, Step
+    from gradwire.runtime.watch.step import Step
 
 
 def unwrapped(model: Any) -> Any:
@@ -35,6 +37,31 @@ def innermost(optimizer: Any) -> Any:
     """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
     inner = getattr(optimizer, "optimizer", None)
     return innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
+
+
+def name_among(parameters: Mapping[str, Any], given: Any) -> str:
+    """The name of one of these that is given by its name or itself; raises RunError for others."""
+    if isinstance(given, str):
+        if given in parameters:
+            return given
+        text, cure = f"{given!r} is no parameter of the model.", did_you_mean(given, parameters)
+        raise RunError(text, next_step=cure)
+    name = next((n for n, p in parameters.items() if p is given), None)
+    if name is None:
+        raise RunError(
+            "This tensor is no parameter of the model.",
+            next_step="Give the name of a parameter, as model.named_parameters() has it.",
+        )
+    return name
+
+
+def is_open(parameters: Iterable[Any]) -> str:
+    """What is to be said where nothing on the way to parameters makes their gradient 0."""
+    hooks = [hook for p in parameters for hook in (p._backward_hooks or {}).values()]
+    codes = dict.fromkeys(hook.__code__ for hook in hooks if hasattr(hook, "__code__"))
+    places = [shown(Line(code.co_filename, code.co_firstlineno)) for code in codes]
+    by = f" It has a hook that may change its gradient ({listed(places)})." if places else ""
+    return f"Its route to the loss is open.{by}"
 
 
 def owned_by(optimizers: Sequence[Any]) -> dict[int, Any]:

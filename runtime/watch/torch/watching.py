@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwire.blocks.errors import RunError
-from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.watch.diagram import Structure, structure_of
@@ -29,9 +28,16 @@ from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
 from gradwire.runtime.watch.torch.hooks import Hook, is_in_compiled
-from gradwire.runtime.watch.torch.measures import is_finite, norms, parameters_of
-from gradwire.runtime.watch.torch.moves import PATIENCE, Moves
-from gradwire.runtime.watch.torch.owners import innermost, ownership, strangers, unwrapped
+from gradwire.runtime.watch.torch.measures import is_not_finite, is_zero, norms, parameters_of
+from gradwire.runtime.watch.torch.moves import LONG, PATIENCE, Moves
+from gradwire.runtime.watch.torch.owners import (
+    innermost,
+    is_open,
+    name_among,
+    ownership,
+    strangers,
+    unwrapped,
+)
 from gradwire.runtime.watch.torch.processes import (
     has_flat_parameters,
     is_distributed,
@@ -130,6 +136,10 @@ class Watch:
         """The norm of each gradient at the last look, in the order of the parameters."""
         self._times: dict[tuple[str, Trouble], int] = {}
         self._looks = 0
+        self._came: set[str] = set()
+        """The parameters to which gradient has come at a look."""
+        self._asks = False
+        """Whether the next step is to be recorded; not this one, whose update would be in it."""
         self._is_checked = True
         self._closing: list[Callable[[], None]] = []
         self.failure: Exception | None = None
@@ -204,7 +214,8 @@ class Watch:
             self._whole.abandon()
         self._stop_recording()
         self._forwards.clear()
-        text = f"Watching ended by an error of its own ({type(error).__name__}: {error})."
+        by = "an error of its own, or of on_finding or on_look"
+        text = f"Watching ended by {by} ({type(error).__name__}: {error})."
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def close(self, *, look: bool = True) -> None:
@@ -226,8 +237,8 @@ class Watch:
     def _last_look(self) -> None:
         self._look_for_steps()
         is_cleared = any(self._trained[name].grad is None for name in self._had)
-        is_open = not self._is_checked and not is_cleared  # no optimiser told of the step's end
-        if is_open and not is_skipped(self._trained.values()):
+        # Perhaps no optimiser told of the end of the step.
+        if not (self._is_checked or is_cleared or is_skipped(self._trained.values())):
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
             none = [
@@ -291,8 +302,7 @@ class Watch:
         self._capture_next(is_asked=True)
 
     def _capture_next(self, *, is_asked: bool) -> None:
-        is_free = self._whole is None and self._recorder is None and self.failure is None
-        is_free = is_free and not is_in_compiled()
+        is_free = self._whole is self._recorder is self.failure is None and not is_in_compiled()
         if self._is_sharded:
             why = "this process has only a part of its parameters"
             self.not_captured = UnsupportedError("a model in shards", why)
@@ -447,13 +457,24 @@ class Watch:
             self._look()
         for found in self._moves.found(self._owned, lambda: self.sizes, self._lasting, self.steps):
             self._findings.tell(found)
+        if self._moves.is_due(self.steps) and not self._is_sharded:
+            self._adopt()
         self.steps += 1
         self._forwards.clear()
         self._calls.begin()
         if self._waits and not self._is_by_hand:
             self._begin()
-        elif self._every and self.steps % self._every == 0:
+        elif self._asks or (self._every and self.steps % self._every == 0):
+            self._asks = False
             self.record_next()
+
+    def _adopt(self) -> None:
+        """Watch what is trained only since watching began: unfrozen, replaced or added."""
+        current, known = parameters_of(self._inner), self._trained
+        if any(p.requires_grad and known.get(n) is not p for n, p in current.items()):
+            now = {n: p for n, p in current.items() if p.requires_grad or known.get(n) is p}
+            self._parameters, self._trained, self._norms = current, now, []
+            self._moves, self._asks = Moves(now), True
 
     # ---- looking ------------------------------------------------------------------------------
 
@@ -473,6 +494,7 @@ class Watch:
         self._norms = [None if g is None else next(remaining) for g in gradients]
         is_finite = are_finite(values, loss is not None)
         if is_finite and len(seen) == len(gradients) and 0 not in self._norms:
+            self._came.update(self._trained)
             self._lasting((), Trouble.ZERO)
         else:
             self._judge(is_finite)
@@ -491,6 +513,7 @@ class Watch:
         """
         watched, sizes = self._owned(), self.sizes
         none = [n for n in watched if sizes.get(n) is None]
+        self._came.update(n for n, size in sizes.items() if size is not None)
         if not is_finite:
             if self._whole is None:  # else it tells more
                 self._tell_not_finite(
@@ -503,7 +526,7 @@ class Watch:
             if lasting:
                 self._tell_zero(lasting)
         if none and self._recorded is None:
-            self.record_next()
+            self._asks = True
         elif none and self._whole is None:  # else it tells more
             self._tell_none([n for n in none if not self._told_all([n])])
 
@@ -538,10 +561,12 @@ class Watch:
             else:
                 reasons.append((name, why))
         lasting = self._lasting([name for name, _ in unread], Trouble.NEVER_READ)
+        times = {n: self._times[n, Trouble.NEVER_READ] for n in lasting}
+        lasting = [n for n in lasting if n not in self._came or times[n] >= LONG]
         if needs_all(self.model):
             lasting = [name for name, _ in unread]
         if lasting and self._recorded_at < self.steps - PATIENCE and not self._told_all(lasting):
-            self.record_next()
+            self._asks = True
         reasons += [(name, why) for name, why in unread if why is not None and name in lasting]
         for found in grouped(self._recorded_at, reasons):
             self._findings.tell(found)
@@ -555,19 +580,16 @@ class Watch:
             names = [name for name in names if not self.diagnosis.is_by_design(name)]
         if self._told_all(names):
             return
-        sentences, places = blamed(self._inner, self._forwards, _is_zero, whole=True)
-        subject = listed(names)
-        text = f"{subject}: the gradient has been exactly 0 for {PATIENCE} steps."
-        text = (
-            " ".join([text, *sentences]) if sentences else f"{text} Its route to the loss is open."
-        )
+        sentences, places = blamed(self._inner, self._forwards, is_zero, whole=True)
+        text = f"{listed(names)}: the gradient has been exactly 0 for {PATIENCE} steps."
+        text = " ".join([text, *(sentences or [is_open(self._trained[n] for n in names)])])
         self._findings.tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
 
     def _tell_not_finite(self, names: Sequence[str]) -> None:
         if self._is_told_infinite and not self._guard:
             return
         self._is_told_infinite = True
-        sentences, places = blamed(self._inner, self._forwards, _is_bad, whole=False)
+        sentences, places = blamed(self._inner, self._forwards, is_not_finite, whole=False)
         what = (
             f"The gradient of {listed(names)} is not finite."
             if names
@@ -637,18 +659,7 @@ class Watch:
 
         Raises RunError for what is no parameter of the model.
         """
-        name = parameter
-        if not isinstance(parameter, str):
-            name = next((n for n, p in self._parameters.items() if p is parameter), None)
-        if name not in self._parameters:
-            raise RunError(
-                f"{parameter!r} is no parameter of the model."
-                if isinstance(parameter, str)
-                else "This tensor is no parameter of the model.",
-                next_step=did_you_mean(str(parameter), self._parameters)
-                if isinstance(parameter, str)
-                else "Give the name of a parameter, as model.named_parameters() has it.",
-            )
+        name = name_among(self._parameters, parameter)
         row = next(row for row in self.report().rows if row.name == name)
         return str(row)
 
@@ -686,11 +697,3 @@ class Watch:
                 next_step="Run one with backward(), or call record_next() before one.",
             )
         return self._structure().imported.diagram
-
-
-def _is_bad(gradient: Any) -> bool:
-    return not is_finite(gradient)
-
-
-def _is_zero(gradient: Any) -> bool:
-    return not bool(gradient.any())

@@ -20,7 +20,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose, observe, reassurance, with_fix
 from gradwire.runtime.flow.measured import compared
 from gradwire.runtime.flow.tools.causes import causes
-from gradwire.runtime.flow.tools.findings import DIFFERS, MASKED_VALUE, UNOWNED, VALUE
+from gradwire.runtime.flow.tools.findings import DIFFERS, IDLE_STOP, MASKED_VALUE, UNOWNED, VALUE
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.flow.words.states import NO_GRADIENT, State
 from gradwire.runtime.interchange.importing.leaving_out import EVERYTHING
@@ -236,7 +236,7 @@ class Diagnosis:
         alike: dict[tuple[Trouble, str], list[Cause]] = {}
         for cause in causes(self._findings):
             # Nothing is wrong with the program; or others look after it.
-            if cause.complaint in (DIFFERS, UNOWNED):
+            if cause.complaint in (DIFFERS, UNOWNED, IDLE_STOP):
                 continue
             name = self._own.get(cause.findings[0].key)
             is_meant = name not in self._late and (not meant or name in meant)

@@ -342,40 +342,6 @@ def test_accumulated_gradients_and_skipped_updates_are_healthy():
     assert watched.steps == 3
 
 
-def scaled(scale, steps, loss_of, is_half=True, **options):
-    """Watch a training whose GradScaler begins with a scale."""
-    model = seeded(Net)
-    optimizer, (x, _) = sgd(model), batch()
-    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
-    with gw.watch(model, optimizer, quiet=True, **options) as watched:
-        for _ in range(steps):
-            optimizer.zero_grad()
-            with torch.autocast("cpu", torch.float16, enabled=is_half):
-                loss = loss_of(model, x)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
-    assert watched.failure is None
-    return watched
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("is_guarded", [False, True])
-def test_a_scale_that_begins_too_large_is_healthy(is_guarded):
-    options = {"guard": is_guarded}
-    watched = scaled(2.0**127, 12, lambda model, x: model(x).square().mean(), **options)
-    assert ([str(found) for found in watched.found], watched.steps) == ([], 0)
-    # The loss with its factor is infinite, and its gradients are not.
-    options["is_half"] = False
-    watched = scaled(2.0**127, 12, lambda model, x: model(x).mean() * 1e-6 + 10, **options)
-    assert ([str(found) for found in watched.found], watched.steps) == ([], 12)
-
-
-def test_a_scaler_that_skips_all_steps_is_told():
-    watched = scaled(2.0, 101, lambda model, x: model(x).sum() * float("nan"))
-    assert "no step() of SGD was taken: a GradScaler skips it" in str(watched.found[-1])
-
-
 # ---- nothing changes ----
 
 

@@ -52,7 +52,8 @@ def watch(
     reports and diagrams with ``source`` only. Without ``hooks`` no hook is set on the optimisers:
     call ``step`` yourself.
 
-    Raises RunError for a model that is neither a module nor trained tensors of PyTorch.
+    Raises RunError for a model that is neither a module nor trained tensors of PyTorch, what is no
+    optimiser, and numbers of steps that there are not.
     """
     torch = sys.modules.get("torch")
     if torch is None or isinstance(model, type) or not _is_watchable(model, torch):
@@ -77,6 +78,17 @@ def watch(
     optimizers = [] if optimizer is None else optimizer
     if not isinstance(optimizers, list | tuple):
         optimizers = [optimizers]
+    for given in optimizers:
+        if not hasattr(given, "register_step_pre_hook") and not hasattr(given, "optimizer"):
+            raise RunError(
+                "This is no optimiser of PyTorch.",
+                expected="an optimiser, or several in a list",
+                got=type(given).__name__,
+                next_step="Where the program updates the parameters itself, give none.",
+            )
+    for name, number, least in (("every", every, 0), ("check_every", check_every, 1)):
+        if number is not None and number < least:
+            raise RunError(f"{name} is too small.", expected=f"at least {least}", got=str(number))
     if check_every is None:
         on_cpu = all(p.device.type == "cpu" for p in model.parameters())
         check_every = 1 if on_cpu else 10

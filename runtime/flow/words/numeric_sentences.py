@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
+from gradwire.blocks.importing.kinds import is_kind
 from gradwire.runtime.flow.numbers import flat_spots
 from gradwire.runtime.flow.numbers.cures import Cures
 from gradwire.runtime.flow.numbers.magnitudes import Size, measure
@@ -221,6 +222,8 @@ class NumericSentences:
         arrived = self._contributions.arrivals(blame.block)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
+        if is_kind(program.block(blame.block), "Recorded"):
+            reason = phrases.OWN_RULE
         remedies = self._contributions.values.remedies
         cure = self._safe_form(blame.wire, blame.block, "∞") or remedies.of_slope(blame.block)
         first = phrases.FIRST.format(what, phrases.AT_SLOPE.format(blame.block, reason))

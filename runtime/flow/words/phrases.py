@@ -57,4 +57,5 @@ SINGLE_NORM = "normalises each number by itself: that leaves 0, before weight an
 SINGLE_SIGN = "divides each number by its own size: only its sign is left"
 SINGLE_ANGLE = "compares single numbers, of which only the signs count"
 FROM_TO = "from {0} to {1}"
+OWN_RULE = "by a rule of its own"
 STEEP_HERE = "its slope is infinite here"

@@ -254,6 +254,9 @@ class Watch:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return repr(self.report())
+
     def hand_over(self) -> WholeStep | None:
         """The capture of the step that runs, if one does, for the watch of another model in it."""
         whole, self._whole = self._whole, None
@@ -572,8 +575,7 @@ class Watch:
             self._findings.tell(found)
 
     def _told_all(self, names: Sequence[str]) -> bool:
-        told = {n for found in self.found for n in found.parameters}
-        return told.issuperset(names)
+        return {n for found in self.found for n in found.parameters}.issuperset(names)
 
     def _tell_zero(self, names: Sequence[str]) -> None:
         if self.diagnosis is not None:
@@ -624,8 +626,7 @@ class Watch:
         is_well = not self.found and all(row.state in ("carries", "frozen") for row in rows)
         is_seen = self.diagnosis is not None and self.steps >= PATIENCE
         well = self.diagnosis.reassurance if self.diagnosis and is_well and is_seen else ""
-        name, found = type(self._inner).__name__, tuple(self.found)
-        return Report(name, self.steps, tuple(rows), found, well)
+        return Report(type(self._inner).__name__, self.steps, tuple(rows), tuple(self.found), well)
 
     def _state(
         self, name: str, parameter: Any, size: float | None

@@ -239,6 +239,8 @@ class Diagnosis:
             if cause.complaint in (DIFFERS, UNOWNED, IDLE_STOP):
                 continue
             name = self._own.get(cause.findings[0].key)
+            if cause.complaint is MASKED_VALUE and not self._places(cause):
+                continue  # a number that something else has for itself, such as a custom backward
             is_meant = name not in self._late and (not meant or name in meant)
             if cause.complaint is NO_GRADIENT and not is_meant:
                 continue

@@ -116,6 +116,26 @@ def test_a_hook_that_takes_the_gradient_is_named():
     assert any("has a hook that may change its gradient (test_changing.py:" in t for t in texts)
 
 
+class Spoils(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * float("nan")
+
+
+class Spoilt(Net):
+    def hidden(self, x):
+        return Spoils.apply(self.enc(x))
+
+
+def test_a_custom_function_that_gives_nan_is_named_and_nothing_is_guessed():
+    (found,) = train(seeded(Spoilt)).found
+    assert "First NaN made in Spoils (by a rule of its own)" in found.sentence
+
+
 class Cut(Net):
     def hidden(self, x):
         return super().hidden(x).detach()
@@ -168,3 +188,33 @@ def test_a_scale_that_begins_too_large_is_healthy(is_guarded):
 def test_a_scaler_that_skips_all_steps_is_told():
     watched = scaled(2.0, 101, lambda model, x: model(x).sum() * float("nan"))
     assert "no step() of SGD was taken: a GradScaler skips it" in str(watched.found[-1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"optimizer": nn.Linear(1, 1)}, "no optimiser of PyTorch. Expected .* got Linear"),
+        ({"optimizer": nn.Linear(1, 1).parameters()}, "no optimiser of PyTorch.* got generator"),
+        ({"every": -1}, "every is too small. Expected at least 0, got -1"),
+        ({"check_every": 0}, "check_every is too small. Expected at least 1, got 0"),
+    ],
+)
+def test_what_can_not_be_asked_for_is_refused_and_leaves_no_hooks(options, message):
+    model = Net()
+    with pytest.raises(gw.RunError, match=message):
+        gw.watch(model, **options)
+    assert not model._forward_hooks
+    assert not model._forward_pre_hooks
+
+
+def test_a_model_of_torchscript_is_refused():
+    with pytest.warns(DeprecationWarning):
+        model = torch.jit.script(nn.Linear(2, 2))
+    with pytest.raises(gw.RunError, match="TorchScript takes no hooks"):
+        gw.watch(model)
+
+
+def test_its_repr_is_its_report():
+    watched = train(seeded(Cut))
+    assert repr(watched) == repr(watched.report())
+    assert "detach" in repr(watched)

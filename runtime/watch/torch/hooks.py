@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 
 import torch
 
-from gradwire.runtime.interchange.importing.torch.capture.frames import called_in
-
 
 class Hook:
     """Calls a function, except where torch.compile traces the module: what is compiled is the same
@@ -29,14 +27,6 @@ class Hook:
     def __reduce__(self) -> Any:
         # Of the standard library, so that a saved model can be loaded where Gradwire isn't.
         return getattr, (nullcontext(), "__exit__")
-
-
-def is_in_compiled() -> bool:
-    """Whether a compiled function is running: it sets modes of PyTorch back to what they were when
-    it began.
-    """
-    compiler = sys.modules.get("torch._dynamo.eval_frame")
-    return compiler is not None and bool(called_in(("compile_wrapper",), compiler.__file__ or ""))
 
 
 class _Stance:

@@ -58,6 +58,14 @@ def turned_off() -> Region | None:
     return _last.region
 
 
+def is_in_compiled() -> bool:
+    """Whether a compiled function is running: it sets modes of PyTorch back to what they were when
+    it began.
+    """
+    compiler = sys.modules.get("torch._dynamo.eval_frame")
+    return compiler is not None and bool(called_in(("compile_wrapper",), compiler.__file__ or ""))
+
+
 @contextmanager
 def noted() -> Iterator[None]:
     """Note meanwhile what turns gradient off. Several may be on at once."""

@@ -27,7 +27,7 @@ from gradwire.runtime.watch.reasons import (
 from gradwire.runtime.watch.report import Report, Row
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import Calls
-from gradwire.runtime.watch.torch.hooks import Hook, is_in_compiled
+from gradwire.runtime.watch.torch.hooks import Hook
 from gradwire.runtime.watch.torch.measures import is_not_finite, is_zero, norms, parameters_of
 from gradwire.runtime.watch.torch.moves import LONG, PATIENCE, Moves
 from gradwire.runtime.watch.torch.owners import (
@@ -54,7 +54,7 @@ from gradwire.runtime.watch.torch.replaying import (
     tensors_in,
 )
 from gradwire.runtime.watch.torch.scaling import are_finite, is_skipped
-from gradwire.runtime.watch.torch.switches import noted
+from gradwire.runtime.watch.torch.switches import is_in_compiled, noted
 from gradwire.runtime.watch.torch.unstepped import Unstepped
 from gradwire.runtime.watch.torch.whole_step import (
     Diagnosis,
@@ -305,12 +305,12 @@ class Watch:
         self._capture_next(is_asked=True)
 
     def _capture_next(self, *, is_asked: bool) -> None:
-        is_free = self._whole is self._recorder is self.failure is None and not is_in_compiled()
+        is_busy = any(x is not None for x in (self._whole, self._recorder, self.failure))
         if self._is_sharded:
             why = "this process has only a part of its parameters"
             self.not_captured = UnsupportedError("a model in shards", why)
             return
-        if is_free and can_capture(self._inner, is_asked=is_asked):
+        if not (is_busy or is_in_compiled()) and can_capture(self._inner, is_asked=is_asked):
             try:
                 self._whole = WholeStep(self._inner, self.optimizers, self._name)
                 self._whole_at = self.steps

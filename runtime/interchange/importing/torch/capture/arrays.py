@@ -128,7 +128,8 @@ def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
     if scale == 1:
         return numbers
     with np.errstate(all="ignore"):  # an overflow is what a GradScaler is there for
-        return np.divide(numbers, scale, dtype=numbers.dtype)
+        quotient: NDArray[Any] = np.divide(numbers, scale, dtype=numbers.dtype)
+    return quotient
 
 
 def numbers_or_zeros(tensor: Any) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gradwire.blocks.block import Opaque, Shape, Source
 from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError, reason_of
@@ -38,12 +38,22 @@ if TYPE_CHECKING:
     _Kind: TypeAlias = tuple[Shape, str]
     """The shape and dtype of an array."""
 
-LONG = 64
-"""Steps up to which a Scan is never a loop."""
-MANY = 256
-"""Steps up to which NumPy is faster without a loop, unless the arrays of all are ``LARGE``."""
+
+class Loops(NamedTuple):
+    """From when on Scans are loops."""
+
+    long: int
+    """Steps up to which a Scan is never a loop."""
+    many: int
+    """Steps up to which all steps are as good, unless the arrays of all are ``LARGE``."""
+
+
+COMPILED = Loops(8, 8)
+"""For what compiles a loop once, or writes it once."""
+IN_ROWS = Loops(64, 256)
+"""For NumPy, which computes many steps in a row fast while they fit into the caches."""
 LARGE = 1 << 21
-"""Elements of what all steps compute from which it does not fit into the caches."""
+"""Elements of what all steps compute from which it does not."""
 
 
 @uncollected()
@@ -68,16 +78,15 @@ def lower_loops(
     diagram: Diagram,
     shapes: Mapping[str, Shape] | None = None,
     page: str = MAIN,
-    many: int = LONG,
+    loops: Loops = COMPILED,
 ) -> Program | None:
     """The program with long Scans as loops, without the ports and wires of their steps.
 
     None where no Scan is long, where there is a problem, and where a step does not stand for all.
-    It is also None where all loops have at most ``many`` steps, and none has ``LARGE`` arrays.
     """
     if not any(blocks_of(each, Scan) for each in diagram.pages.values()):
         return None
-    flat = flatten(diagram, page, LONG)
+    flat = flatten(diagram, page, loops.long)
     if not flat.loops:
         return None
     problems = list(check(diagram))
@@ -90,7 +99,7 @@ def lower_loops(
         lowering.run(instances)
     except _NoLoopError:
         return None
-    return program if lowering.is_worthwhile(many) else None
+    return program if lowering.is_worthwhile(loops.many) else None
 
 
 @uncollected()

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.errors import Location, RunError
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
-from gradwire.runtime.engine.jax.repeats.evaluating import evaluate
-from gradwire.runtime.engine.jax.repeats.parts import count_operations, places
-from gradwire.runtime.engine.jax.repeats.rolling import rolled
 from gradwire.runtime.engine.jax.rows.table import ROWS, apply, failure
+from gradwire.runtime.engine.jax.scans import count_operations, evaluate
 from gradwire.runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:
@@ -32,22 +30,20 @@ class Traced:
     def __init__(self, outputs: Sequence[Value]) -> None:
         self.outputs = list(dict.fromkeys(outputs))
         self._computed, self._same = simplify(self.outputs)
-        self._parts = rolled(self._computed, map(self._same.of, self.outputs))
         self.leaves = [v for v, _ in self._computed if v.primitive is LEAF]
         self.constants = {
             v: v.attributes["array"]
             for v, _ in self._computed
             if v.primitive is CONSTANT and v.size > _INLINE
         }
-        self.constants |= {v: v.attributes["array"] for v in places(self._parts)}
-        """Large constants, which stay out of the program, and the places of rows."""
+        """Large constants, which stay out of the program."""
         self.checked: list[Value] = []
-        """The values whose arithmetic may fail, of loops those of all steps, once it was traced."""
+        """The values whose arithmetic may fail, of scans those of all steps, once it was traced."""
 
     @property
     def operations(self) -> int:
         """How many operations are compiled."""
-        return count_operations(self._parts)
+        return count_operations(self._computed)
 
     @property
     def values(self) -> list[Value]:
@@ -60,7 +56,7 @@ class Traced:
         ``known`` are leaves and constants. Called while JAX traces.
         """
         found = dict(known)
-        failures = evaluate(self._parts, found, apply, failure)
+        failures = evaluate(self._computed, found, apply, failure)
         self.checked = [value for each in failures for value in each.values]
         flags = [jnp.zeros(0, jnp.bool_), *(each.flags for each in failures)]
         outputs = [found[self._same.of(value)] for value in self.outputs]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape, Source
     from gradwire.runtime.data.rows import Phase, Stream
     from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine.lowering import Loops
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
 
@@ -24,29 +25,29 @@ if TYPE_CHECKING:
 class Programs(Collection["Program"]):
     """Lowers a page of a diagram, and lowers it again only for shapes that differ.
 
-    Scans of more than ``many`` steps, and long ones of large arrays, are loops as long as nobody
-    asks for their steps; with None, none is.
+    Scans that are long by ``loops`` are loops as long as nobody asks for their steps; with None,
+    none is.
     """
 
-    def __init__(self, diagram: Diagram, page: str, many: int | None) -> None:
+    def __init__(self, diagram: Diagram, page: str, loops: Loops | None) -> None:
         self.diagram = diagram
         self._page = page
         self._programs: dict[frozenset[tuple[str, Shape]], Program] = {}
         self._last: dict[bool, tuple[tuple[int, Phase], Program]] = {}
         """The last programs for the shapes that are set in a store, and for which of these."""
-        self._many = many
+        self._loops = loops
         self._rolled: dict[frozenset[tuple[str, Shape]], Program | None] = {}
         self.first = self._first()
         """The program for the shapes that the diagram gives, whose long Scans may be loops."""
 
     def _first(self) -> Program:
-        found = None if self._many is None else self._looped({})
+        found = None if self._loops is None else self._looped({})
         self._rolled = {frozenset(): found}
         return self.base if found is None else found
 
     def _looped(self, shapes: Mapping[str, Shape]) -> Program | None:
-        assert self._many is not None  # or nobody asks for loops
-        return lower_loops(self.diagram, shapes, self._page, self._many)
+        assert self._loops is not None  # or nobody asks for loops
+        return lower_loops(self.diagram, shapes, self._page, self._loops)
 
     @cached_property
     def base(self) -> Program:

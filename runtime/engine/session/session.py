@@ -15,7 +15,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.runtime.diagram.model import MAIN, Diagram, Shown
 from gradwire.runtime.engine.compiled import Request, compile_request
-from gradwire.runtime.engine.lowering import LONG, MANY
+from gradwire.runtime.engine.lowering import COMPILED, IN_ROWS
 from gradwire.runtime.engine.optimisers import move
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.rebind import rebind
@@ -115,8 +115,8 @@ class Session(Shown):
         self._gradients = Accumulated({})
         self.updated: set[str] = set()
         """Variables that an optimiser has updated since the session started."""
-        many = MANY if isinstance(self._given, NumpyEngine) else LONG
-        self._programs = Programs(diagram, self._page, None if self.partial else many)
+        loops = IN_ROWS if isinstance(self._given, NumpyEngine) else COMPILED
+        self._programs = Programs(diagram, self._page, None if self.partial else loops)
         self._store = Store(self._programs.fed())
         self.engine, self._unfit = fitting(self._given, self._programs.first)
         """What computes; other sessions can be given it too."""

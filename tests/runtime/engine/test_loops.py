@@ -13,17 +13,18 @@ import pytest
 import gradwire as gw
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram import SetParameters, apply
-from gradwire.runtime.engine.lowering import LONG
+from gradwire.runtime.engine.lowering import COMPILED, IN_ROWS, Loops
 from gradwire.runtime.training.trainer import Trainer
 
-STEPS = LONG + 7
+STEPS = IN_ROWS.long + 7
 """No multiple of the steps of one plan."""
 BATCH, FEATURES, UNITS = 2, 3, 4
 
 
 @pytest.fixture(autouse=True)
 def loops_of_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradwire.runtime.engine.session.session.MANY", LONG)
+    few = Loops(IN_ROWS.long, IN_ROWS.long)
+    monkeypatch.setattr("gradwire.runtime.engine.session.session.IN_ROWS", few)
 
 
 def layer(kind: str, steps: int = STEPS, **how: Any) -> gw.Diagram:
@@ -47,7 +48,7 @@ def lowered(session: gw.Session) -> bool:
 
 def with_steps(session: gw.Session) -> gw.Session:
     """A session that computes all steps one after the other."""
-    session._programs._many = None
+    session._programs._loops = None
     session._programs.first = session._programs._first()
     return session
 
@@ -85,6 +86,17 @@ def test_the_arithmetic_does_not_grow_with_the_steps() -> None:
         sizes.append((len(session.rolled.trace.values), len(call.plan)))
         assert not lowered(session)
     assert sizes[0] == sizes[1]
+
+
+def test_jax_compiles_one_step_of_short_scans_too() -> None:
+    pytest.importorskip("jax")
+    from gradwire.runtime.engine.jax.traced import Traced
+
+    traced = []
+    for steps in (COMPILED.long, COMPILED.long + 1, 4 * COMPILED.long):
+        session = gw.Session(layer("lstm", steps), engine="jax")
+        traced.append(Traced([session.rolled.ports[head] for head in session.losses]).operations)
+    assert traced[0] > 2 * traced[1] == 2 * traced[2]
 
 
 def test_steps_have_values_and_contributions_where_they_are_read() -> None:
@@ -175,7 +187,11 @@ def test_a_condition_and_random_numbers_take_all_steps() -> None:
         assert session.rolled is session.program
 
 
-def test_a_failure_names_the_step() -> None:
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+def test_a_failure_names_the_step(engine: str) -> None:
+    if engine == "jax":
+        pytest.importorskip("jax")
+
     @gw.page("cell")
     def cell(i: gw.Expression, table: gw.Expression) -> dict[str, gw.Expression]:
         return {"y": gw.gather(table, i, name="look")}
@@ -190,8 +206,8 @@ def test_a_failure_names_the_step() -> None:
         over="i",
         name="rnn",
     )
-    session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")))
-    with pytest.raises(RunError, match="index 9 is out of range") as caught:
+    session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")), engine=engine)
+    with pytest.raises(RunError, match="out of range") as caught:
         session.run(ports=["loss.out"])
     assert caught.value.location is not None
     assert caught.value.location.block == f"rnn/{STEPS - 3}/look"

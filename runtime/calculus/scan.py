@@ -295,6 +295,7 @@ class _Reversing:
         carried = [slot for slot in passed if slot < len(body.carried)]
         afters = {slot: self._seed(body.carried[slot].after) for slot in carried}
         heads = [*seeds, *((body.carried[slot].after, seed) for slot, seed in afters.items())]
+        body.trace.owner = None  # what is derived belongs to what it is derived from
         found = sweep(heads, [leaves[slot] for slot in passed])
         entering: list[tuple[Value, _Source]] = []
         last = {value for kind, value in self._wanted if kind == "last"}

@@ -68,6 +68,21 @@ class Loop(NamedTuple):
     leaving: Mapping[str, InstancePath]
 
 
+class Loops(NamedTuple):
+    """From when on Scans are loops."""
+
+    long: int
+    """Steps up to which a Scan is never a loop."""
+    many: int
+    """Steps up to which all steps are as good, unless the arrays of all are large."""
+
+
+COMPILED = Loops(8, 8)
+"""For what compiles a loop once, or writes it once."""
+IN_ROWS = Loops(64, 256)
+"""For NumPy, which computes many steps in a row fast while they fit into the caches."""
+
+
 @dataclass
 class Flat:
     """All instances in document order, and the aliases of their paths.

@@ -211,6 +211,8 @@ def _instances(flat: Flat, diagram: Diagram, use: _Use) -> Iterator[Instance]:
             elif name in use.literals:
                 instance.block = PageInput(literals={"x": use.literals[name]})
             instance.like = use.like.get(name)
+            if instance.like is not None:
+                instance.after = (instance.like.port("out"),)
         yield instance
 
 

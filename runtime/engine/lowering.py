@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.block import Opaque, Shape, Source
 from gradwire.blocks.errors import GradwireError, LimitError, Location, ShapeError, reason_of
@@ -22,7 +22,7 @@ from gradwire.runtime.diagram.checks.checks import check
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
 from gradwire.runtime.diagram.model import MAIN, Diagram
 from gradwire.runtime.diagram.plain import blocks_of
-from gradwire.runtime.engine.flat import Instance, topological_order
+from gradwire.runtime.engine.flat import COMPILED, Instance, Loops, topological_order
 from gradwire.runtime.engine.flatten import flatten
 from gradwire.runtime.engine.infer import infer_shapes
 from gradwire.runtime.engine.interruption import until_cancelled
@@ -38,22 +38,8 @@ if TYPE_CHECKING:
     _Kind: TypeAlias = tuple[Shape, str]
     """The shape and dtype of an array."""
 
-
-class Loops(NamedTuple):
-    """From when on Scans are loops."""
-
-    long: int
-    """Steps up to which a Scan is never a loop."""
-    many: int
-    """Steps up to which all steps are as good, unless the arrays of all are ``LARGE``."""
-
-
-COMPILED = Loops(8, 8)
-"""For what compiles a loop once, or writes it once."""
-IN_ROWS = Loops(64, 256)
-"""For NumPy, which computes many steps in a row fast while they fit into the caches."""
 LARGE = 1 << 21
-"""Elements of what all steps compute from which it does not."""
+"""Elements of what all steps compute from which they do not fit into the caches."""
 
 
 @uncollected()
@@ -406,7 +392,7 @@ class _LoopLowering(_Lowering):
         if drawn or any(trace.step is not None for trace in bodies) or self._has_losses():
             raise _NoLoopError
         for port in [port for port in program.ports if self._is_of_step(port)]:
-            del program.ports[port]
+            program.inside[port] = program.ports.pop(port)
         leaving = {at for loop in flat.loops.values() for at in loop.leaving.values()}
         self._name_last()
         for wire, target in list(program.wire_targets.items()):

@@ -62,6 +62,8 @@ class Program:
     failed: dict[InstancePath, str] = field(default_factory=dict)
     blocked: dict[InstancePath, InstancePath] = field(default_factory=dict)
     forward_end: int = 0
+    inside: dict[PortPath, Value] = field(default_factory=dict)
+    """What loops compute at the ports of a first step, each on the trace of its body."""
     checked: int = 0
     """How many of the diagnostics come from checking the document; those of the trace follow."""
     _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)

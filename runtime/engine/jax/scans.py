@@ -9,14 +9,13 @@ from jax import lax
 from jax import numpy as jnp
 
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus import Trace, result_of
 from gradwire.runtime.calculus.dtypes import NUMPY, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT
-from gradwire.runtime.calculus.scan import copied, needed_values, result_of
+from gradwire.runtime.calculus.scan import copied, needed_values
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus import Value
-    from gradwire.runtime.calculus.scan import Body
+    from gradwire.runtime.calculus import Body, Value
 
 Apply: TypeAlias = "Callable[[Value, Sequence[Any]], Any]"
 """Computes a value from the arrays of its inputs; or says whether that fails, if it can."""

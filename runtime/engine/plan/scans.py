@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import Location, RunError
-from gradwire.runtime.calculus import Trace, Value, unwrap
+from gradwire.runtime.calculus import Trace, Value, result_of, unwrap
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.calculus.scan import copied, needed_values, result_of
+from gradwire.runtime.calculus.scan import copied, needed_values
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.simplify import IDENTITIES
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.scan import Body
+    from gradwire.runtime.calculus import Body
     from gradwire.runtime.engine.plan.plan import Plan
 
 Array = NDArray[Any]

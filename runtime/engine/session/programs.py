@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape, Source
     from gradwire.runtime.data.rows import Phase, Stream
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.engine.lowering import Loops
+    from gradwire.runtime.engine.flat import Loops
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
 

@@ -15,7 +15,8 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.runtime.diagram.model import MAIN, Diagram, Shown
 from gradwire.runtime.engine.compiled import Request, compile_request
-from gradwire.runtime.engine.lowering import COMPILED, IN_ROWS
+from gradwire.runtime.engine.flat import COMPILED, IN_ROWS
+from gradwire.runtime.engine.lowering import lower_loops
 from gradwire.runtime.engine.optimisers import move
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.rebind import rebind
@@ -153,6 +154,14 @@ class Session(Shown):
         their steps; ``program`` itself where there is none that can be one.
         """
         return self._program({}, rolled=True)
+
+    @property
+    @locked
+    def shortest(self) -> Program:
+        """``rolled``, with Scans of few steps as loops too: for who writes what is to be read."""
+        shapes = {path: leaf.value.shape for path, leaf in self.rolled.leaves.items()}
+        found = lower_loops(self.diagram, shapes, self._page)
+        return self.program if found is None else found
 
     @property
     @locked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 Array = NDArray[Any]
 
+WIDTH = 100
+INDENT = "    "
 INLINE = 32
 """Elements up to which an array is written into the source."""
 _NOT_PLAIN = re.compile(r"[^0-9A-Za-z]+")
@@ -136,3 +138,18 @@ def _slice_text(part: slice) -> str:
 
 def _ends(part: slice) -> tuple[Any, Any, Any]:
     return part.start, part.stop, part.step
+
+
+def listed(opening: str, items: Sequence[str], closing: str, wide: int = WIDTH - 4) -> str:
+    """Items between brackets: in one line if they fit, else a line each."""
+    line = f"{opening}{', '.join(items)}{closing}"
+    if (len(line) - line.rfind("\n") <= wide and wide) or not items:
+        return line
+    inner = "".join(f"\n{INDENT}{item}," for item in items)
+    return f"{opening}{inner}\n{closing}"
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Lines as the body of a function."""
+    whole = "\n".join(lines).split("\n")
+    return "\n".join(f"{INDENT}{line}" if line else "" for line in whole) + "\n"

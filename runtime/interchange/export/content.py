@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.blocks.errors import Location
+from gradwire.blocks.errors import Location, RunError
 from gradwire.runtime.data.rows import Stream
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.training.recipe import Recipe, resolve
@@ -52,9 +52,11 @@ class Content:
 def content_of(session: Session) -> Content:
     """The content of a session's diagram, with the session's values.
 
-    Raises ExportError where an array has no value, and RunError for a recipe that is wrong.
+    Long Scans are loops, unless the recipe names a step. Raises ExportError where an array has no
+    value, and RunError for a recipe that is wrong.
     """
-    program, values = session.program, session.values
+    program, recipe = _program(session)
+    values = session.values
     parameters: dict[str, Array] = {}
     inputs: dict[str, Array | None] = {}
     constants: dict[str, Array] = {}
@@ -78,9 +80,6 @@ def content_of(session: Session) -> Content:
                     location=Location(block=path),
                     next_step="Give it a value.",
                 )
-    training = session.diagram.training
-    trained = training is not None and bool(training.optimisers)
-    recipe = resolve(training, program) if training is not None and trained else None
     return Content(
         program,
         session.diagram.title,
@@ -91,3 +90,14 @@ def content_of(session: Session) -> Content:
         tuple(path for path in program.trainable if path in program.leaves),
         recipe,
     )
+
+
+def _program(session: Session) -> tuple[Program, Recipe | None]:
+    training = session.diagram.training
+    program = session.shortest
+    if training is None or not training.optimisers:
+        return program, None
+    try:
+        return program, resolve(training, program)
+    except RunError:  # it may name what only the steps of a loop have
+        return session.program, resolve(training, session.program)

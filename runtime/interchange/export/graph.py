@@ -12,7 +12,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE, WIRE
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus import Body, Trace, Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.interchange.export.code import Array
@@ -33,6 +33,29 @@ class Graph:
     """Whether inputs count that only the derivative of a primitive reads."""
     _behind: dict[Value, Value] = field(default_factory=dict)
     _numbers: dict[Value, Array | None] = field(default_factory=dict)
+    _counted: dict[Trace, int] = field(default_factory=dict)
+    """How many values of a trace have a place among the numbers."""
+    _backward: set[Trace] = field(default_factory=set)
+    """The bodies of scans that are of the backward pass."""
+
+    def is_backward(self, value: Value) -> bool:
+        """Whether a value belongs to the backward pass."""
+        program = self.program
+        if value.trace is program.trace:
+            return value.index >= program.forward_end
+        return value.trace in self._backward
+
+    def enter(self, scan: Value) -> None:
+        """Let what is the same in all steps of a scan be what the scan is given."""
+        body: Body = scan.attributes["body"]
+        for value in body.trace.values:
+            self._behind.pop(value, None)
+            self._numbers.pop(value, None)
+        self._counted[body.trace] = 0
+        for leaf, x in zip(body.fixed, scan.inputs[-len(body.fixed) :], strict=False):
+            self._behind[leaf], self._numbers[leaf] = self.real(x), self.number(x)
+        if self.is_backward(scan):
+            self._backward.add(body.trace)
 
     def real(self, value: Value) -> Value:
         """What computes a value: behind markers, and behind factors that are 1."""
@@ -63,8 +86,11 @@ class Graph:
 
     def number(self, value: Value) -> Array | None:
         """The one number that a value has everywhere, if that is known from the diagram alone."""
-        for earlier in value.trace.values[len(self._numbers) : value.index + 1]:
-            self._numbers[earlier] = self._number(earlier)  # in order, so that nothing recurses far
+        counted = self._counted.get(value.trace, 0)
+        for earlier in value.trace.values[counted : value.index + 1]:
+            if earlier not in self._numbers:  # in order, so that nothing recurses far
+                self._numbers[earlier] = self._number(earlier)
+        self._counted[value.trace] = max(counted, value.index + 1)
         return self._numbers[value]
 
     def _number(self, value: Value) -> Array | None:
@@ -93,13 +119,17 @@ class Graph:
         unread = frozenset[int]() if self.reads_all else value.primitive.unread
         return [self.real(x) for slot, x in enumerate(value.inputs) if slot not in unread]
 
-    def needed(self, targets: Iterable[Value]) -> list[Value]:
-        """Everything that must be computed for ``targets``, in order; numbers are not."""
+    def needed(self, targets: Iterable[Value], within: Trace | None = None) -> list[Value]:
+        """Everything that must be computed for ``targets``, in order; numbers are not.
+
+        It is of the trace of the program, or of that of the body of a scan.
+        """
+        trace = within or self.program.trace
         pending = [self.real(value) for value in targets]
         found: set[Value] = set()
         while pending:
             value = pending.pop()
-            if value in found or self.number(value) is not None:
+            if value in found or value.trace is not trace or self.number(value) is not None:
                 continue
             found.add(value)
             pending += self.inputs(value)
@@ -109,7 +139,7 @@ class Graph:
         """The ports where each value is found, outputs of pages and shared variables among them."""
         program = self.program
         found: dict[Value, list[PortPath]] = {}
-        for port, value in program.ports.items():
+        for port, value in (*program.ports.items(), *program.inside.items()):
             found.setdefault(self.real(value), []).append(port)
         for alias in program.flat.aliases:
             source = program.flat.source(alias)

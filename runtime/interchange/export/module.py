@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.interchange.export.code import remark, string
-from gradwire.runtime.interchange.export.writing import Writer, listed
+from gradwire.runtime.interchange.export.code import listed, remark, string
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.writing import Writer
 
 _CALLS = re.compile(r"\b(_[A-Za-z_0-9]+)(?:\.apply)?\(")
 

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.calculus import BackwardRules
+from gradwire.runtime.calculus import BackwardRules, result_of
 from gradwire.runtime.diagram.paths import InstancePath
 
 if TYPE_CHECKING:
@@ -73,8 +73,10 @@ class Naming:
             return f"d_{self.name(to, use)}_by_{self.name(source, use)}"
         if value is self._graph.program.trace.step:
             return "step"
+        if value.primitive.together is not None:
+            return f"all_{self.name(self._graph.real(result_of(value)), use)}"
         owner = InstancePath(value.owner).name if isinstance(value.owner, str) else "value"
-        prefix = "d_" if value.index >= self._graph.program.forward_end else ""
+        prefix = "d_" if self._graph.is_backward(value) else ""
         return f"{prefix}{owner}_{value.primitive.name}"
 
     def _port(self, value: Value, use: InstancePath) -> str | None:
@@ -88,7 +90,15 @@ class Naming:
         block = instances.get(full.block)
         alone = port.port == "out" or (block and len(block.block.output_names()) == 1)
         leaf = f"_{port.leaf}" if port.leaf else ""
-        return f"{port.block}{leaf}" if alone else f"{port.block}_{port.port}{leaf}"
+        shown = self._in_any_step(full.block, use)
+        return f"{shown}{leaf}" if alone else f"{shown}_{port.port}{leaf}"
+
+    def _in_any_step(self, path: InstancePath, use: InstancePath) -> InstancePath:
+        """A path below ``use``, without the number of the step that stands for all of a loop."""
+        for loop in self._graph.program.flat.loops:
+            if path.is_inside(loop / "0") and loop.is_inside(use):
+                path = path.relative_to(loop / "0").within(loop)
+        return path.relative_to(use)
 
 
 def _below(port: PortPath, use: InstancePath) -> bool:

@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus import result_of
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus import Body, Value
+    from gradwire.runtime.interchange.export.graph import Graph
 
-Reads: TypeAlias = "Callable[[Value], list[Value]]"
+Item: TypeAlias = "Value | Region | Loop"
 SMALL = 2
 """Steps up to which the use of a page is no function of its own."""
 
 
 @dataclass(eq=False)
 class Region:
-    """What one function computes: single values, and the regions that it calls, in order."""
+    """What one function computes: single values, loops, and the regions that it calls, in order."""
 
     use: InstancePath
     """The use of a page that it is from; the root for what is outside all pages."""
     backward: bool
-    items: list[Value | Region] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
 
     def values(self) -> list[Value]:
         """All values, those of the functions that it calls among them."""
-        found: list[Value] = []
-        for item in self.items:
-            found += item.values() if isinstance(item, Region) else [item]
+        return [value for item in self.items for value in values_of(item)]
+
+
+@dataclass(eq=False)
+class Loop:
+    """The results of a scan that are needed, and what a step computes for them."""
+
+    results: list[Value]
+    step: Region
+
+    @property
+    def body(self) -> Body:
+        """The body of the scan."""
+        found: Body = self.results[0].attributes["body"]
         return found
 
+    @property
+    def ends(self) -> list[Value]:
+        """What a step must compute: what is carried on, and what the results are of."""
+        return [*(each.after for each in self.body.carried), *map(result_of, self.results)]
 
-@dataclass(frozen=True)
+
+def values_of(item: Item) -> list[Value]:
+    """What an item gives."""
+    if isinstance(item, Region):
+        return item.values()
+    return item.results if isinstance(item, Loop) else [item]
+
+
+@dataclass(eq=False)
 class Divider:
-    """Divides by the uses of pages; a use that can't be one call is left in its surroundings."""
+    """Divides by the uses of pages; a use that can't be one call is left in its surroundings.
+
+    All results of a scan are one loop, where the first of them is.
+    """
 
     uses: frozenset[InstancePath]
-    reads: Reads
-    is_backward: Callable[[Value], bool]
+    graph: Graph
+    _first: dict[object, Value] = field(default_factory=dict)
 
     def divide(self, values: Sequence[Value]) -> Region:
         """The region of the whole, with those inside."""
@@ -51,13 +79,14 @@ class Divider:
 
     def _items(
         self, values: Sequence[Value], use: InstancePath, open_: frozenset[InstancePath]
-    ) -> list[Value | Region]:
+    ) -> list[Item]:
         """The values and calls of a function in an order in which each has what it reads."""
         while True:
             groups: dict[object, list[Value]] = {}
             for value in values:
-                below = self._below(value, use, open_)
-                key = value if below is None else (below, self.is_backward(value))
+                first = self._with(value)
+                below = self._below(first, use, open_)
+                key = first if below is None else (below, self.graph.is_backward(first))
                 groups.setdefault(key, []).append(value)
             small = {
                 key[0]
@@ -69,17 +98,37 @@ class Divider:
                 continue
             order, stuck = self._order(groups)
             if not stuck:
-                return [self._item(key, groups[key], open_) for key in order]
+                return [self._item(key, groups[key], use, open_) for key in order]
             open_ |= {key[0] for key in stuck if isinstance(key, tuple)}
 
+    def _with(self, value: Value) -> Value:
+        """The value with which one is computed: the first result of a scan, or itself."""
+        if value.primitive.together is None:
+            return value
+        key = value.attributes["body"], tuple(map(self.graph.real, value.inputs))
+        return self._first.setdefault(key, value)
+
     def _item(
-        self, key: object, members: list[Value], open_: frozenset[InstancePath]
-    ) -> Value | Region:
+        self, key: object, members: list[Value], use: InstancePath, open_: frozenset[InstancePath]
+    ) -> Item:
         if not isinstance(key, tuple):
-            return members[0]
+            return (
+                members[0]
+                if members[0].primitive.together is None
+                else self._loop(members, use, open_)
+            )
         region = Region(*key)
         region.items = self._items(members, key[0], open_)
         return region
+
+    def _loop(
+        self, results: list[Value], use: InstancePath, open_: frozenset[InstancePath]
+    ) -> Loop:
+        self.graph.enter(results[0])
+        loop = Loop(results, Region(use, self.graph.is_backward(results[0])))
+        values = self.graph.needed(loop.ends, loop.body.trace)
+        loop.step.items = self._items(values, use, open_)
+        return loop
 
     def _below(
         self, value: Value, use: InstancePath, open_: frozenset[InstancePath]
@@ -101,8 +150,8 @@ class Divider:
         before: dict[object, set[object]] = {}
         after: dict[object, set[object]] = {}
         for key, members in groups.items():
-            sources = {group_of[x] for v in members for x in self.reads(v) if x in group_of} - {key}
-            before[key] = sources
+            read = (x for value in members for x in self.graph.inputs(value) if x in group_of)
+            before[key] = sources = {group_of[x] for x in read} - {key}
             for source in sources:
                 after.setdefault(source, set()).add(key)
         rank = {key: members[0].index for key, members in groups.items()}

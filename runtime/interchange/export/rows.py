@@ -24,6 +24,7 @@ from gradwire.runtime.interchange.export.code import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.interchange.export.loops import WriteLoop
 
 Writer: TypeAlias = "Callable[[Value, Sequence[Code]], str]"
 
@@ -161,6 +162,8 @@ class Target:
     """A small array."""
     arange: Callable[[Array], str]
     """An array of 0, 1, 2, ...."""
+    loop: WriteLoop
+    """A loop."""
     storable: Callable[[Array], Array] = lambda array: array
     """An array as it is stored in a file."""
     wrapped: Callable[[Value, str], str] = lambda value, text: text

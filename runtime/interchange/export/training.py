@@ -12,9 +12,16 @@ from gradwire.runtime.diagram.training import (
     StepSchedule,
     WarmupCosineSchedule,
 )
-from gradwire.runtime.interchange.export.code import Names, identifier, remark, string
+from gradwire.runtime.interchange.export.code import (
+    INDENT,
+    Names,
+    identifier,
+    indented,
+    listed,
+    remark,
+    string,
+)
 from gradwire.runtime.interchange.export.module import numbered
-from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath

@@ -12,36 +12,41 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import Location
+from gradwire.runtime.calculus import result_of
 from gradwire.runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.interchange.export.code import (
+    INDENT,
     INLINE,
+    WIDTH,
     Array,
     Code,
     Names,
     identifier,
+    indented,
     is_literal,
+    listed,
     number_text,
     remark,
     string,
 )
-from gradwire.runtime.interchange.export.regions import Divider, Region, uses_of
+from gradwire.runtime.interchange.export.loops import LoopText
+from gradwire.runtime.interchange.export.regions import Divider, Loop, Region, uses_of, values_of
 from gradwire.runtime.interchange.export.rows import ExportError
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.export.graph import Graph
     from gradwire.runtime.interchange.export.naming import Naming
+    from gradwire.runtime.interchange.export.regions import Item
     from gradwire.runtime.interchange.export.rows import Row, Target
 
-WIDTH = 100
 SHORT = 56
 """Characters up to which an expression may become a part of another."""
 LARGE = 40
 """Steps from which a block is a function of its own."""
 FEW = 4
 """Elements up to which an array of one number is written out."""
-INDENT = "    "
 BACK = "back through "
 """How a comment begins that is about a step of the backward pass."""
 
@@ -94,7 +99,7 @@ class Writer:
         values = graph.needed(outputs)
         large = self._large(value for value in values if value.index < end)
         uses = uses_of(graph.program.flat.uses.values()) | large
-        root = Divider(uses, graph.inputs, lambda v: v.index >= end).divide(values)
+        root = Divider(uses, graph).divide(values)
         attributes = self.prepare(root, frozenset(outputs))
         names = Names(set(self._locals), local=True)
         used = {x for value in values for x in graph.inputs(value)} | set(outputs)
@@ -237,14 +242,10 @@ class _Function:
         """The statements, with a comment before those of each block."""
         graph = self.writer.graph
         self._reads: Counter[Value] = Counter()
-        self._reader: dict[Value, Value | Region] = {}
+        self._reader: dict[Value, Item] = {}
         for item in self.region.items:
-            single = [] if isinstance(item, Region) else graph.inputs(item)
-            for x in single or dict.fromkeys(
-                x
-                for v in (item.values() if isinstance(item, Region) else [])
-                for x in graph.inputs(v)
-            ):
+            read = [x for value in values_of(item) for x in graph.inputs(value)]
+            for x in dict.fromkeys(read) if isinstance(item, Region | Loop) else read:
                 self._reads[x] += 1
                 self._reader[x] = item
         blocks: list[tuple[str, list[str]]] = []
@@ -254,10 +255,14 @@ class _Function:
                 blocks.append((self._about(item.use, item.backward), [self._call(item)]))
                 about = None
                 continue
+            if isinstance(item, Loop):
+                blocks.append((self._about_loop(item), self._loop(item)))
+                about = None
+                continue
             statement = self._statement(item)
             if statement is None:
                 continue
-            backward = item.index >= graph.program.forward_end
+            backward = graph.is_backward(item)
             if about != (item.owner, backward):
                 about = item.owner, backward
                 blocks.append((self._about(item.owner, backward), []))
@@ -295,6 +300,73 @@ class _Function:
         kind = type(block.block).__name__ if block else f"page {page}"
         return f"{BACK if backward else ''}{shown} ({remark(kind)})"
 
+    def _about_loop(self, loop: Loop) -> str:
+        owner = InstancePath(loop.results[0].owner)
+        loops = self.writer.graph.program.flat.loops
+        path = next(path for path in loops if owner.is_inside(path))
+        inside = path.is_inside(self.region.use)
+        shown = remark(path.relative_to(self.region.use) if inside else path)
+        return f"{BACK if loop.step.backward else ''}{shown} (Scan)"
+
+    def _loop(self, loop: Loop) -> list[str]:
+        """The statements that compute all results of a scan."""
+        writer, body, use = self.writer, loop.body, self.region.use
+        first, graph = loop.results[0], writer.graph
+        graph.enter(first)
+        given = [self._known(x) for x in first.inputs]
+        leaves = [*(each.before for each in body.carried), *body.rows]
+        names = {
+            leaf: self.names.fresh(self._leaf_name(leaf, text))
+            for leaf, text in zip(leaves, given, strict=False)
+        }
+        carried = [names[each.before] for each in body.carried]
+        step = _Function(
+            writer,
+            self.naming,
+            loop.step,
+            self.names,
+            self.code | {x: Code(name) for x, name in names.items()},
+            frozenset(map(graph.real, loop.ends)),
+        )
+        lines = step.lines()
+        last = {each.after: name for each, name in zip(body.carried, carried, strict=True)}
+        of_kind: dict[str, dict[Value, tuple[str, str]]] = {"stack": {}, "sum": {}}
+        for value in loop.results:
+            made, kind = result_of(value), value.attributes["kind"]
+            if kind == "last":
+                self.code[value] = Code(last[made])
+                continue
+            key = graph.real(made)
+            if key not in of_kind[kind]:
+                name = self.names.fresh(self.naming.name(value, use))
+                of_kind[kind][key] = name, step._known(made)
+            self.code[value] = Code(of_kind[kind][key][0])
+        text = LoopText(
+            body.steps,
+            body.reverse,
+            given[: len(carried)],
+            carried,
+            [step._known(each.after) for each in body.carried],
+            given[len(carried) : len(leaves)],
+            [names[x] for x in body.rows],
+            [*of_kind["stack"].values()],
+            [*of_kind["sum"].values()],
+            lines,
+            self.names.fresh("step"),
+        )
+        return writer.target.loop(text)
+
+    def _leaf_name(self, leaf: Value, given: str) -> str:
+        """What a step calls what it is given: as its port, or as what it is taken from."""
+        if self.naming.has_name(leaf) or not given.isidentifier():
+            return self.naming.name(leaf, self.region.use)
+        return given.removeprefix("all_")
+
+    def _known(self, value: Value) -> str:
+        """The expression of a value that is computed, or one number everywhere."""
+        found = self.writer.graph.real(value)
+        return (self.code.get(found) or self.writer.constant(value)).text
+
     def _call(self, region: Region) -> str:
         members = set(region.values())
         graph = self.writer.graph
@@ -302,7 +374,7 @@ class _Function:
             x
             for item in self.region.items
             if item is not region
-            for v in (item.values() if isinstance(item, Region) else [item])
+            for v in values_of(item)
             for x in graph.inputs(v)
         }
         wanted = frozenset(members & (outside | self.outputs))
@@ -346,7 +418,7 @@ class _Function:
         return (
             self._reads[value] == 1
             and value not in self.outputs
-            and not isinstance(reader, Region | None)
+            and not isinstance(reader, Region | Loop | None)
             and not self.naming.has_name(value)
             and reader.owner == value.owner
             and len(code.text) <= SHORT
@@ -377,18 +449,3 @@ class _Function:
             else:
                 found.append(self.writer.constant(x))
         return found
-
-
-def indented(lines: Iterable[str]) -> str:
-    """Lines as the body of a function."""
-    whole = "\n".join(lines).split("\n")
-    return "\n".join(f"{INDENT}{line}" if line else "" for line in whole) + "\n"
-
-
-def listed(opening: str, items: Sequence[str], closing: str, wide: int = WIDTH - 4) -> str:
-    """Items between brackets: in one line if they fit, else a line each."""
-    line = f"{opening}{', '.join(items)}{closing}"
-    if (len(line) - line.rfind("\n") <= wide and wide) or not items:
-        return line
-    inner = "".join(f"\n{INDENT}{item}," for item in items)
-    return f"{opening}{inner}\n{closing}"

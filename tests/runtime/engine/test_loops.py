@@ -13,7 +13,7 @@ import pytest
 import gradwire as gw
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram import SetParameters, apply
-from gradwire.runtime.engine.lowering import COMPILED, IN_ROWS, Loops
+from gradwire.runtime.engine.flat import COMPILED, IN_ROWS, Loops
 from gradwire.runtime.training.trainer import Trainer
 
 STEPS = IN_ROWS.long + 7

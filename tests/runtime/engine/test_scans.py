@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gradwire as gw
 from gradwire.blocks.errors import NotRunnableError
 from gradwire.blocks.library.activations import Tanh
 from gradwire.blocks.library.arithmetic import Add, Mul
@@ -342,3 +343,18 @@ def test_the_elements_of_many_steps_stay_in_order() -> None:
     )
     run = Session(diagram).backward(["s.y"], out_gradients={"s.y": xs})
     assert run.values["s.y"].tolist() == run.gradients["xs"].tolist() == xs.tolist()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_is_carried_may_be_read_by_what_else_is_carried_alone(reverse: bool) -> None:
+    @gw.page("cell")
+    def cell(h: gw.Expression, c: gw.Expression) -> dict[str, gw.Expression]:
+        return {"h_n": c + 1.0, "c_n": h * 2.0}
+
+    h, c = gw.constant("h", [1.0]), gw.constant("c", [3.0])
+    found = gw.scan(cell, h, c, steps=12, carry={"h": "h_n", "c": "c_n"}, reverse=reverse, name="s")
+    run = gw.Session(gw.build(gw.loss(gw.sum(found["h_n"]), name="loss"))).run()
+    one, other = 1.0, 3.0
+    for _ in range(12):
+        one, other = other + 1.0, one * 2.0
+    assert run.values["loss.out"] == one

@@ -16,6 +16,7 @@ from gradwire.runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
+from gradwire.runtime.interchange.export.loops import jax_loop
 from gradwire.runtime.interchange.export.rows import (
     Row,
     Target,
@@ -148,5 +149,6 @@ JAX = Target(
     full=_full,
     array=_array,
     arange=lambda array: f"jnp.arange({array.size}, dtype={dtype_text(str(array.dtype))})",
+    loop=jax_loop,
     reserved=frozenset({"jax", "jnp", "lax", "partial", "math", "Path", "load_file"}),
 )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus import passes_gradient
 from gradwire.runtime.interchange.export import module
-from gradwire.runtime.interchange.export.code import string
+from gradwire.runtime.interchange.export.code import indented, listed, string
 from gradwire.runtime.interchange.export.graph import Graph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.jax_rows import JAX
 from gradwire.runtime.interchange.export.training import Trained, training_source
-from gradwire.runtime.interchange.export.writing import Writer, indented, listed
+from gradwire.runtime.interchange.export.writing import Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.export.code import Array

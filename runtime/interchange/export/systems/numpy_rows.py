@@ -16,6 +16,7 @@ from gradwire.runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
+from gradwire.runtime.interchange.export.loops import python_loop
 from gradwire.runtime.interchange.export.rows import (
     Row,
     Target,
@@ -142,5 +143,6 @@ NUMPY = Target(
     full=_full,
     array=_array,
     arange=lambda array: f"np.arange({array.size}, dtype={dtype_text(str(array.dtype))})",
+    loop=python_loop("np.stack({})", "{}[::-1]"),
     reserved=frozenset({"np", "math", "Path", "load_file"}),
 )

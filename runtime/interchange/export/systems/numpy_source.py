@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus import sweep
 from gradwire.runtime.interchange.export import module
-from gradwire.runtime.interchange.export.code import Array, remark
+from gradwire.runtime.interchange.export.code import Array, indented, remark
 from gradwire.runtime.interchange.export.graph import Graph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
 from gradwire.runtime.interchange.export.training import Trained, training_source
-from gradwire.runtime.interchange.export.writing import BACK, Writer, indented
+from gradwire.runtime.interchange.export.writing import BACK, Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value

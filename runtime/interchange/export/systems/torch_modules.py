@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
-from gradwire.runtime.interchange.export.code import Names, identifier, remark
-from gradwire.runtime.interchange.export.regions import Region
-from gradwire.runtime.interchange.export.systems.torch_rows import dtype_text
-from gradwire.runtime.interchange.export.writing import (
+from gradwire.runtime.interchange.export.code import (
     INDENT,
     WIDTH,
-    Called,
-    Writer,
+    Names,
+    identifier,
     indented,
     listed,
+    remark,
 )
+from gradwire.runtime.interchange.export.regions import Loop, Region, values_of
+from gradwire.runtime.interchange.export.systems.torch_rows import dtype_text
+from gradwire.runtime.interchange.export.writing import Called, Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -104,7 +105,7 @@ class ModuleWriter(Writer):
                 x
                 for other in region.items
                 if other is not item
-                for value in (other.values() if isinstance(other, Region) else [other])
+                for value in values_of(other)
                 for x in self.graph.inputs(value)
             )
             self._regions[item.use] = item
@@ -112,6 +113,9 @@ class ModuleWriter(Writer):
             self._wanted[item.use] = frozenset(members[item.use] & (outputs | set(others)))
         for item in inner:
             self._want(item, self._wanted[item.use])
+        for loop in region.items:
+            if isinstance(loop, Loop):
+                self._want(loop.step, frozenset(map(self.graph.real, loop.ends)))
 
     def _give_alike(self) -> None:
         """Let uses of a page that compute the same give the same, so that they are one class."""

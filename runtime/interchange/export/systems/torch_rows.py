@@ -17,6 +17,7 @@ from gradwire.runtime.interchange.export.code import (
     shape_text,
     slices_text,
 )
+from gradwire.runtime.interchange.export.loops import python_loop
 from gradwire.runtime.interchange.export.rows import (
     ExportError,
     Row,
@@ -222,5 +223,6 @@ TORCH = Target(
     arange=_arange,
     storable=_storable,
     wrapped=_wrapped,
+    loop=python_loop("torch.stack({})", "{}.flip(0)"),
     reserved=frozenset({"torch", "F", "math", "Path", "load_file"}),
 )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
 from gradwire.runtime.interchange.export import module
+from gradwire.runtime.interchange.export.code import INDENT, indented
 from gradwire.runtime.interchange.export.graph import Graph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.torch_modules import ModuleWriter
 from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
 from gradwire.runtime.interchange.export.systems.torch_training import TorchRecipe
-from gradwire.runtime.interchange.export.writing import INDENT, indented
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.export.code import Array

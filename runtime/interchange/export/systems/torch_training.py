@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.interchange.export.code import Names, remark, string
+from gradwire.runtime.interchange.export.code import INDENT, Names, indented, listed, remark, string
 from gradwire.runtime.interchange.export.training import every_nth, rate_of
-from gradwire.runtime.interchange.export.writing import INDENT, indented, listed
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.optimisers import Method

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gradwire.runtime.interchange.export.systems.onnx.nodes import Step
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -47,7 +49,21 @@ class Messages:
     def _attribute(self, op: str, value: Attribute) -> Any:
         if op == "Cast":
             return self._dtype(str(value))
+        if isinstance(value, Step):
+            return self.graph("step", value.nodes, value.inputs, value.outputs)
         return self.tensor("", value) if isinstance(value, np.ndarray) else value
+
+    def graph(
+        self,
+        name: str,
+        nodes: Sequence[Node],
+        inputs: Mapping[str, Value],
+        outputs: Mapping[str, Value],
+        starts: Sequence[Any] = (),
+    ) -> Any:
+        """A graph; ``starts`` are the arrays that it begins with."""
+        typed = [[self.typed(*item) for item in ends.items()] for ends in (inputs, outputs)]
+        return self._onnx.helper.make_graph([*map(self.node, nodes)], name, *typed, [*starts])
 
     def _dtype(self, name: str) -> Any:
         return self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(name))

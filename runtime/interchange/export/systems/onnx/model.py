@@ -44,14 +44,14 @@ def onnx_model(content: Content) -> bytes:
     outputs = {utf8(str(port)): program.ports[port] for port in _ends(content)}
     body = writer.main(outputs, leaves)
     functions = list(writer.functions.values())
-    read = {name for node in body.nodes for name in (*node.inputs, *node.metadata.values())}
+    read = {name for node in body.nodes for name in node.reads()}
     starts, inputs = _starts(content, leaves)
     make = Messages(onnx)
-    made = onnx.helper.make_graph(
-        [make.node(node) for node in body.nodes],
+    made = make.graph(
         utf8(content.title) or "diagram",
-        [make.typed(leaves[value], value) for value in inputs],
-        [make.typed(name, value) for name, value in outputs.items()],
+        body.nodes,
+        {leaves[value]: value for value in inputs},
+        outputs,
         [
             make.tensor(name, array, role)
             for name, (array, role) in starts.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.export.code import Array
 
-Attribute: TypeAlias = "int | float | str | Sequence[int] | Array"
+Attribute: TypeAlias = "int | float | str | Sequence[int] | Array | Step"
 
 BLOCK, STOP, SURROGATE, CLIP, LOSS = (
     f"gradwire.{key}" for key in ("block", "stop_gradient", "surrogate", "clip_gradient", "loss")
@@ -49,10 +49,48 @@ class Node:
             metadata[SURROGATE] = names.get(metadata[SURROGATE], metadata[SURROGATE])
         inputs = tuple(names.get(name, name) for name in self.inputs)
         outputs = tuple(names.get(name, name) for name in self.outputs)
-        return replace(self, inputs=inputs, outputs=outputs, metadata=metadata)
+        attributes = {
+            key: x.renamed(names) if isinstance(x, Step) else x
+            for key, x in self.attributes.items()
+        }
+        return replace(
+            self, inputs=inputs, outputs=outputs, attributes=attributes, metadata=metadata
+        )
+
+    def reads(self) -> Iterator[str]:
+        """The names that it may read, those within a step of a loop among them."""
+        yield from (*self.inputs, *self.metadata.values())
+        for attribute in self.attributes.values():
+            if isinstance(attribute, Step):
+                for node in attribute.nodes:
+                    yield from node.reads()
+                yield from attribute.outputs
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a loop computes in each step: a graph, which may read what is outside by its name.
+
+    ``inputs`` and ``outputs`` have a value of the dtype and shape that each has.
+    """
+
+    inputs: Mapping[str, Value]
+    outputs: Mapping[str, Value]
+    nodes: tuple[Node, ...]
+
+    def renamed(self, names: Mapping[str, str]) -> Step:
+        """The same with other names of values from outside."""
+        return replace(self, nodes=tuple(node.renamed(names) for node in self.nodes))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for steps that are alike."""
+        return tuple(self.inputs), tuple(self.outputs), tuple(node.key for node in self.nodes)
 
 
 def _plain(value: Attribute) -> object:
+    if isinstance(value, Step):
+        return value.key
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     return value if isinstance(value, int | float | str) else tuple(value)
@@ -65,6 +103,12 @@ class Body:
         self.nodes: list[Node] = []
         self._names = {"", *taken}
         self._constants: dict[object, str] = {}
+
+    def inside(self) -> Body:
+        """A body for the steps of a loop in this one: no name is in both."""
+        found = Body()
+        found._names = self._names
+        return found
 
     def fresh(self, stem: str) -> str:
         """A name like ``stem`` that nothing else has."""

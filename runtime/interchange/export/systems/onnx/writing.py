@@ -12,15 +12,23 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import Location
 from gradwire.blocks.plugins import is_own
-from gradwire.runtime.calculus.primitives.base import CONSTANT, broadcast_shapes
+from gradwire.runtime.calculus import Trace, result_of
+from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, broadcast_shapes
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.interchange.export.code import identifier
-from gradwire.runtime.interchange.export.regions import Divider, Region, uses_of
+from gradwire.runtime.interchange.export.regions import (
+    Divider,
+    Loop,
+    Region,
+    uses_of,
+    values_of,
+)
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.onnx.nodes import (
     BLOCK,
     Body,
     Function,
+    Step,
     Write,
     spelled,
 )
@@ -75,7 +83,7 @@ class GraphWriter:
         counts = Counter(value.owner for value in values if isinstance(value.owner, str))
         large = {InstancePath(path) for path, count in counts.items() if count >= LARGE}
         uses = uses_of(graph.program.flat.uses.values()) | large
-        root = Divider(uses, graph.inputs, lambda value: False).divide(values)
+        root = Divider(uses, graph).divide(values)
         body = Body([*leaves.values(), *outputs])
         scope = _Scope(self, root, body, dict(leaves))
         scope.write(frozenset(wanted.values()))
@@ -145,6 +153,8 @@ class _Scope:
         for item in self.region.items:
             if isinstance(item, Region):
                 self._call(item, outputs)
+            elif isinstance(item, Loop):
+                self._loop(item)
             elif item not in self.names:
                 self.names[item] = self._written(item)
 
@@ -167,10 +177,50 @@ class _Scope:
             {BLOCK: path},
         )
 
+    def _loop(self, loop: Loop) -> None:
+        """A Scan, whose step reads what is the same in all steps from outside."""
+        writer, body, first = self.writer, loop.body, loop.results[0]
+        graph = writer.graph
+        graph.enter(first)
+        given = [self.name(graph.real(x)) for x in first.inputs]
+        inside, use = self.body.inside(), self.region.use
+        leaves = [*(each.before for each in body.carried), *body.rows]
+        names = {x: inside.fresh(writer.naming.name(x, use)) for x in leaves}
+        step = _Scope(writer, loop.step, inside, self.names | names)
+        step.write(frozenset(map(graph.real, loop.ends)))
+        afters = [each.after for each in body.carried]
+        stacked = {
+            result_of(value): value for value in loop.results if value.attributes["kind"] == "stack"
+        }
+        ends: dict[str, Value] = {}
+        for value in (*afters, *stacked):
+            end = inside.fresh(f"{step.name(graph.real(value))}_out")
+            inside.copy(step.name(graph.real(value)), end)
+            ends[end] = value
+        inputs, rows = {name: x for x, name in names.items()}, given[len(afters) : len(leaves)]
+        if not rows:  # the rows say how many steps there are
+            rows = [self.body.constant(np.zeros(body.steps, bool))]
+            inputs[inside.fresh("step")] = Trace().apply(LEAF, shape=(), dtype="bool")
+        found = self.body.several(
+            "Scan",
+            len(ends),
+            *given[: len(afters)],
+            *rows,
+            body=Step(inputs, ends, tuple(inside.nodes)),
+            num_scan_inputs=len(rows),
+            scan_input_directions=[int(body.reverse)] * len(rows),
+            scan_output_directions=[int(body.reverse)] * len(stacked),
+        )
+        last = dict(zip(afters, found, strict=False))
+        stacks = dict(zip(stacked, found[len(afters) :], strict=True))
+        for value in loop.results:
+            kind = value.attributes["kind"]
+            self.names[value] = (last if kind == "last" else stacks)[result_of(value)]
+
     def _others(self, region: Region) -> Iterable[Value]:
         for item in self.region.items:
             if item is not region:
-                yield from item.values() if isinstance(item, Region) else [item]
+                yield from values_of(item)
 
     def _shown(self, path: InstancePath) -> str:
         """A path as it is called within the page that is written."""

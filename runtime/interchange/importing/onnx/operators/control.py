@@ -9,6 +9,7 @@ import numpy as np
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Item, Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import cut_up
+from gradwire.runtime.interchange.importing.paging import name_like
 from gradwire.runtime.interchange.importing.staged import Staged
 
 UNROLLED = 4
@@ -168,7 +169,9 @@ def _scanned(
 ) -> tuple[list[Staged], list[Staged]]:
     body, stage = node.body("body"), node.stage
     if steps > UNROLLED:
-        names = [value.name or f"state_{i}" for i, value in enumerate(body.input[: len(state)])]
+        given = [name_like(value.name) if value.name else "" for value in body.input[: len(state)]]
+        alike = len(set(given)) < len(given)
+        names = [f"state_{i}" if alike or not name else name for i, name in enumerate(given)]
         return _as_scan(node, dict(zip(names, state, strict=True)), over, steps)
     stage.remark("unrolled", f"Scan: its {steps} steps are blocks of their own.")
     now = list(state)

@@ -163,7 +163,7 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
         Changed("contracts", before.contracts, after.contracts),
         Changed("lesson", _record(before.lesson), _record(after.lesson)),
         Changed("training", _record(before.training), _record(after.training)),
-        Changed("comparison", _record(before.comparison), _record(after.comparison)),
+        Changed("comparison", _compared(before.comparison), _compared(after.comparison)),
     )
     return DiagramChanges(
         before,
@@ -176,6 +176,13 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
 
 def _record(part: Lesson | Training | Comparison | None) -> dict[str, Any] | None:
     return None if part is None else part.to_record()
+
+
+def _compared(found: Comparison | None) -> dict[str, Any] | None:
+    """Without what only says that blocks or numbers differ, which is told of these."""
+    record = _record(found)
+    prints = ("structure", "values")
+    return None if record is None else {k: x for k, x in record.items() if k not in prints}
 
 
 def _kept_pages(before: Diagram, after: Diagram) -> dict[str, str]:

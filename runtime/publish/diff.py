@@ -38,6 +38,14 @@ _LISTS = {
     "comparison": ("disagreements", "disagreement"),
 }
 """The list that a lesson or a training mainly is, and what an entry of it is called."""
+_FIELDS = {
+    "apart": "largest relative difference",
+    "absent": "gradients that are None",
+    "gradients": "gradients compared",
+    "numbers": "whether numbers were compared",
+    "missteps": "what the program does wrongly",
+}
+"""What fields of a comparison are called, where their names don't say it."""
 _COLUMNS = ("", "what", "change")
 _WORDS = {
     Effect.LOST: "loses its gradient",
@@ -187,7 +195,7 @@ def _model_row(
     fields = [field for field in {**before, **after} if before.get(field) != after.get(field)]
     pairs = zip_longest(before.get(key, ()), after.get(key, ()))
     entries = [str(i) for i, (was, now) in enumerate(pairs, 1) if was != now]
-    found = [field for field in fields if field != key]
+    found = [_FIELDS.get(field, field) for field in fields if field != key]
     found += [f"{one if len(entries) == 1 else key} {_few(entries)}"] if entries else []
     return "~", name, ", ".join(found)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
@@ -33,6 +35,7 @@ from gradwire.runtime.diagram import (
     group,
     loads,
 )
+from gradwire.runtime.diagram.comparison import Comparison
 from gradwire.runtime.diagram.diff import BlockChange, Changed, NoteChange, WireChange, diff
 from gradwire.runtime.diagram.lesson import Lesson
 from gradwire.runtime.diagram.training import Training
@@ -201,3 +204,12 @@ def test_any_diagram_is_like_its_copy_and_unlike_nothing(drawn):
     assert sum(len(each.added) for each in found.pages) == sum(
         len(each.blocks) for each in drawn.pages.values()
     )
+
+
+def test_a_comparison_differs_by_what_it_found():
+    one, two, three = (
+        replace(Diagram(), comparison=Comparison(structure=structure, absent=absent))
+        for structure, absent in (("aa", 1), ("bb", 1), ("bb", 2))
+    )
+    assert diff(one, two).is_empty
+    assert diff(two, three).head == (Changed("comparison", {"absent": 1}, {"absent": 2}),)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagram, Page, load, save
+from gradwire.runtime.diagram.comparison import Comparison
 from tests.runtime.cli.conftest import SEED, SEED_WIRES
 from tests.runtime.lessons.lessons import RECORD, plain, taught
 
@@ -210,3 +212,12 @@ def test_what_differs_in_a_lesson_is_named_by_step(gradwire, tmp_path):
     assert "6 steps" in rows[0]
     assert "minutes, step 6" in rows[1]
     assert "6 steps" in gradwire("diff", files[1], files[0]).out
+
+
+def test_what_differs_in_a_comparison_is_said_in_words(gradwire, pair):
+    files = [path.with_name(f"compared{i}.gradwire.json") for i, path in enumerate(pair)]
+    for absent, file in enumerate(files, 1):
+        compared = Comparison(absent=absent, structure="ab" * absent)
+        save(replace(load(pair[0]), comparison=compared), file)
+    rows = gradwire("diff", *files).table("Diagram")
+    assert rows[1:] == [["~", "comparison", "gradients that are None"]]

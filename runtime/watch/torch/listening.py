@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import torch
 
+from gradwire.runtime.watch.torch.recorder import settle
+
 
 class Listener(Protocol):
     """What is told of each call of ``backward``."""
@@ -112,6 +114,7 @@ def _patch() -> None:
             return method(self, *args, **kwargs)
         finally:
             _is_inside = False
+            settle()
 
     torch.autograd.backward = backward
     torch.Tensor.backward = backward_from

@@ -433,9 +433,17 @@ class _Listener(FunctionMode):
         super().__init__()
         self.recorders: list[Recorder] = []
         self._patches = ExitStack()
+        self._depth = 0
+        """Calls that it is told of; PyTorch has put the mode aside meanwhile, and puts it back."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        self._depth += 1
+        try:
+            return self._told(func, args, kwargs or {})
+        finally:
+            self._depth -= 1
+
+    def _told(self, func: Any, args: Any, kwargs: Any) -> Any:
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = f"{func.__self__.__name__}.{name}"
@@ -474,9 +482,12 @@ class _Listener(FunctionMode):
             self._patches = stack.pop_all()
         self.__enter__()
 
-    def end(self) -> None:
-        self.__exit__(None, None, None)
-        self._patches.close()
+    def settle(self) -> None:
+        """End where nobody records, unless that would come to nothing."""
+        if not self.recorders and not self._depth:
+            _local.listener = None
+            self.__exit__(None, None, None)
+            self._patches.close()
 
 
 _local = threading.local()
@@ -492,11 +503,16 @@ def _listen(recorder: Recorder) -> Callable[[], None]:
 
     def end() -> None:
         listener.recorders = [each for each in listener.recorders if each is not recorder]
-        if not listener.recorders:
-            _local.listener = None
-            listener.end()
+        listener.settle()
 
     return end
+
+
+def settle() -> None:
+    """End what recorders left that stopped inside of a call. Call it outside of any."""
+    listener = getattr(_local, "listener", None)
+    if listener is not None:
+        listener.settle()
 
 
 @contextmanager

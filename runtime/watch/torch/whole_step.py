@@ -96,12 +96,13 @@ class WholeStep:
         self._calls = self._backwards = 0
         self.is_whole = self._is_abandoned = False
         self._capture = Capture(Stage(type(model).__name__), ImportOptions(), None, EVERYTHING)
-        self._modes = ExitStack()
         self._capture.recording.before_call = self._passes
         self._capture.recording.after_write = self._writes
-        self._modes.enter_context(uncompiled())
-        off = _cut(turned_off())
-        self._modes.enter_context(self._capture.live(model, optimizers, name, off))
+        with ExitStack() as modes:
+            modes.enter_context(uncompiled())
+            off = _cut(turned_off())
+            modes.enter_context(self._capture.live(model, optimizers, name, off))
+            self._modes = modes.pop_all()
         _active.append(self)
 
     def _passes(self, is_backward: bool) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.calculus.primitives.random import seed_of
 from gradwire.runtime.calculus.scan import Body, Carried, copied, result
 from gradwire.runtime.calculus.trace import Trace
 
@@ -18,10 +21,16 @@ _SMALL = 16
 
 
 class BodyTrace:
-    """The trace of a step, until its body is closed; ``owner`` is that of ``Body``."""
+    """The trace of a step, until its body is closed; the scan is to be on the trace ``outside``.
 
-    def __init__(self, steps: int, reverse: bool, owner: Callable[[Any, int], Any]) -> None:
-        self.trace = Trace()
+    ``owner`` is that of ``Body``.
+    """
+
+    def __init__(
+        self, outside: Trace, steps: int, reverse: bool, owner: Callable[[Any, int], Any]
+    ) -> None:
+        self.trace = Trace(own_seed=self._own_seed)
+        self._outside = outside
         self._how = steps, reverse, owner
         self._carried: list[tuple[Value, Value]] = []
         self._rows: list[tuple[Value, Value]] = []
@@ -62,6 +71,8 @@ class BodyTrace:
         """The body, in which carried values, in the order in which they came, get these of it."""
         pairs = zip(self._carried, after, strict=True)
         steps, reverse, owner = self._how
+        if self.trace.step is not None:
+            self._fixed[self._outside.xp.step()] = self.trace.step
         body = Body(
             self.trace,
             steps,
@@ -73,6 +84,12 @@ class BodyTrace:
         )
         whole = [value for value, _ in (*self._carried, *self._rows)]
         return ClosedBody(body, [*whole, *self._fixed])
+
+    def _own_seed(self) -> Value:
+        """The seed that the current owner has in each step."""
+        steps, _, owner = self._how
+        seeds = [seed_of(owner(self.trace.owner, step)) for step in range(steps)]
+        return self.row(self._outside.xp.asarray(np.array(seeds, np.uint32)))
 
     def _leaf(self, shape: Shape, like: Value) -> Value:
         return self.trace.apply(LEAF, shape=shape, dtype=like.dtype, weak=like.weak)

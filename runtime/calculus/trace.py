@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ class Trace:
     remarks: dict[Remark, None] = field(default_factory=dict)
     step: Value | None = None
     weak_integers: dict[Value, tuple[int, str]] = field(default_factory=dict)
+    own_seed: Callable[[], Value] | None = None
+    """Gives the seed of random numbers of the owner, where it has another one in each step."""
     xp: Namespace = field(init=False)
     """The namespace that appends to this trace."""
 

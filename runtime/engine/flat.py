@@ -11,7 +11,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath, WirePath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from gradwire.blocks.block import Block
@@ -46,7 +46,7 @@ class Instance:
     """The instance whose shape and dtype it must have: that of the step before, for what a Scan
     carries."""
     loop: InstancePath | None = None
-    """The Scan of which this is in the first step, where that stands for all of them."""
+    """The Scan of which this is in the step that stands for others."""
     after: tuple[PortPath, ...] = ()
     """What comes before it, beside what it reads."""
 
@@ -61,11 +61,30 @@ class Instance:
 
 
 class Loop(NamedTuple):
-    """A Scan whose first step stands for all: by input what enters, by output what it gives out."""
+    """A Scan of which one step stands for all, or for all but the first to run.
+
+    ``carried`` has what carries an output in, ``rows`` what gives a step its element, ``leaving``
+    by output what the loop gives out.
+    """
 
     scan: Scan
-    entering: Mapping[str, InstancePath]
+    standing: int
+    """The number of the step that stands for others."""
+    first: int | None
+    """The number of the first step to run, where that is no part of the loop."""
+    carried: Mapping[InstancePath, str]
+    rows: Collection[InstancePath]
     leaving: Mapping[str, InstancePath]
+
+    @property
+    def steps(self) -> int:
+        """The steps that it stands for."""
+        return self.scan.steps - (self.first is not None)
+
+    @property
+    def start(self) -> int:
+        """The lowest number of these steps."""
+        return 1 if self.first == 0 else 0
 
 
 class Loops(NamedTuple):
@@ -105,7 +124,7 @@ class Flat:
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     scans: dict[InstancePath, Scan] = field(default_factory=dict)
     loops: dict[InstancePath, Loop] = field(default_factory=dict)
-    """The Scans of which only the first step is here, see ``flatten``."""
+    """The Scans of which one step stands for others, see ``flatten``."""
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
     folder: Path | None = None
     """Where the file of the diagram is."""
@@ -133,7 +152,7 @@ class Flat:
         """All paths of a variable, the canonical one first."""
         first = InstancePath(self.canonical(variable))
         names = self._names.get(first, (first,))
-        return tuple(name for each in names for name in self._in_steps(each))
+        return tuple(dict.fromkeys(name for each in names for name in self._in_steps(each)))
 
     def first_step(self, name: str) -> str:
         """What a path in a step of a loop is called in the first one, if it stands for a variable;

@@ -43,14 +43,17 @@ class _Use:
     like: Mapping[str, InstancePath] = field(default_factory=dict)
     """PageInputs, with the instance whose shape and dtype each must have."""
     loop: InstancePath | None = None
-    """The Scan of which this is in the first step, where that stands for all of them."""
+    """The Scan of which this is in the step that stands for others."""
 
 
-def flatten(diagram: Diagram, page: str = MAIN, loops: int | None = None) -> Flat:
+def flatten(
+    diagram: Diagram, page: str = MAIN, loops: int | None = None, peeled: bool = False
+) -> Flat:
     """Expand all uses from ``page`` on, except where checks report recursion or an excess.
 
-    With ``loops`` the first step stands for all steps of Scans that have more of them, no
-    condition, and are in no other such Scan: of the others, there are no instances.
+    With ``loops`` one step stands for all steps of Scans that have more of them and are in no other
+    such Scan: of the others, there are no instances. Where there is a condition, and with
+    ``peeled``, it does not stand for the first step to run.
     """
     flat = Flat(
         folder=diagram.folder,
@@ -94,7 +97,8 @@ def flatten(diagram: Diagram, page: str = MAIN, loops: int | None = None) -> Fla
                     loop=use.loop,
                 )
                 if isinstance(block, Scan):
-                    pending += reversed(_steps(flat, diagram, instance, block, inner, loops))
+                    steps = _steps(flat, diagram, instance, block, inner, loops, peeled)
+                    pending += reversed(steps)
                 else:
                     pending.append(inner)
     _share(flat, variables.values())
@@ -109,16 +113,19 @@ def _steps(
     scan: Scan,
     whole: _Use,
     loops: int | None,
+    peeled: bool,
 ) -> list[_Use]:
     """The uses of its page that a Scan makes, except where checks report its parameters."""
     page = diagram.pages[scan.page]
     inner = page_ports(page)
     if any(scan_problems(scan, inner, Location())):
         return []
-    from gradwire.runtime.engine.unrolling import first_step, unroll  # few diagrams have a Scan
+    from gradwire.runtime.engine.unrolling import looped, unroll  # few diagrams have a Scan
 
-    is_loop = loops is not None and scan.steps > loops and not scan.condition and not whole.loop
-    steps = first_step if is_loop else unroll
+    if loops is not None and scan.steps > loops and not whole.loop:
+        steps = looped(flat, instance, scan, page, inner, peeled or bool(scan.condition))
+    else:
+        steps = unroll(flat, instance, scan, page, inner)
     return [
         _Use(
             step.path,
@@ -127,9 +134,9 @@ def _steps(
             scope=whole.scope,
             position=(*whole.position, step.number),
             like=step.like,
-            loop=instance.path if is_loop else whole.loop,
+            loop=instance.path if step.stands else whole.loop,
         )
-        for step in steps(flat, instance, scan, page, inner)
+        for step in steps
     ]
 
 

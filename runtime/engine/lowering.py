@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -72,20 +72,22 @@ def lower_loops(
     """
     if not any(blocks_of(each, Scan) for each in diagram.pages.values()):
         return None
-    flat = flatten(diagram, page, loops.long)
-    if not flat.loops:
-        return None
     problems = list(check(diagram))
-    program = Program(Trace(), flat, diagnostics=problems, checked=len(problems))
-    instances, looped = topological_order(flat)
-    if looped:
-        return None
-    lowering = _LoopLowering(program, infer_shapes(flat, instances, shapes or {}))
-    try:
-        lowering.run(instances)
-    except _NoLoopError:
-        return None
-    return program if lowering.is_worthwhile(loops.many) else None
+    for peeled in (False, True):
+        flat = flatten(diagram, page, loops.long, peeled)
+        instances, looped = topological_order(flat)
+        if looped or not flat.loops:
+            return None
+        program = Program(Trace(), flat, diagnostics=[*problems], checked=len(problems))
+        lowering = _LoopLowering(program, infer_shapes(flat, instances, shapes or {}))
+        try:
+            lowering.run(instances)
+        except _FirstDiffersError:
+            continue
+        except _NoLoopError:
+            return None
+        return program if lowering.is_worthwhile(loops.many) else None
+    return None
 
 
 @uncollected()
@@ -346,17 +348,21 @@ class _Lowering:
         return value
 
 
-def _in_step(scan: InstancePath, owner: Any, number: int) -> Any:
-    """A block of the first step of a Scan, in the step of that number."""
-    return owner if owner is None else owner.in_step(scan, number)
+def _in_step(scan: InstancePath, start: int, owner: Any, number: int) -> Any:
+    """A block of a step of a Scan, in the step of that number from ``start`` on."""
+    return owner if owner is None else owner.in_step(scan, start + number)
 
 
-class _NoLoopError(Exception):
-    """The first step of a Scan does not stand for all of them."""
+class _NoLoopError(BaseException):
+    """A step of a Scan does not stand for all of them. No Exception: those are errors of blocks."""
+
+
+class _FirstDiffersError(_NoLoopError):
+    """What is carried into the first step is of another kind than what a step gives."""
 
 
 class _LoopLowering(_Lowering):
-    """Traces the first step of each loop as the body of a scan.
+    """Traces the step of each loop that stands for others as the body of a scan.
 
     What depends on nothing that changes from step to step is traced outside, once.
     """
@@ -366,17 +372,19 @@ class _LoopLowering(_Lowering):
         self._bodies: dict[InstancePath, BodyTrace] = {}
         self._inside: dict[PortPath, Value] = {}
         """What a step reads of a port outside, if that changes from step to step."""
-        self._roles: dict[InstancePath, tuple[InstancePath, str]] = {}
-        """What enters and leaves a loop, with its path and the port."""
+        self._roles: dict[InstancePath, InstancePath] = {}
+        """What enters and leaves a loop, with its path."""
         self._carried: dict[InstancePath, list[str]] = {}
         """The outputs that are carried, in the order in which their inputs came."""
         self._closed: dict[InstancePath, ClosedBody] = {}
+        self._drawn: set[InstancePath] = set()
+        """Blocks of steps that draw random numbers, though nothing else changes what they give."""
         for path, loop in program.flat.loops.items():
-            in_step = partial(_in_step, path)
-            self._bodies[path] = BodyTrace(loop.scan.steps, loop.scan.reverse, in_step)
+            in_step = partial(_in_step, path, loop.start)
+            self._bodies[path] = BodyTrace(program.trace, loop.steps, loop.scan.reverse, in_step)
             self._carried[path] = []
-            for name, at in (*loop.entering.items(), *loop.leaving.items()):
-                self._roles[at] = path, name
+            ends = (*loop.carried, *loop.rows, *loop.leaving.values())
+            self._roles |= dict.fromkeys(ends, path)
 
     def run(self, instances: list[Instance]) -> None:
         """Raises _NoLoopError where the steps may differ in more than their numbers."""
@@ -388,15 +396,20 @@ class _LoopLowering(_Lowering):
             raise _NoLoopError
         program.forward_end = len(program.trace.values)
         told = [remark.owner for remark in program.trace.remarks]
-        drawn = any(flat.instances[path].loop for path in (*program.drawn(), *told))
-        if drawn or any(trace.step is not None for trace in bodies) or self._has_losses():
+        outside = [*(program.drawn() - self._drawn), *told]
+        if any(flat.instances[path].loop for path in outside) or self._has_losses():
             raise _NoLoopError
         for port in [port for port in program.ports if self._is_of_step(port)]:
             program.inside[port] = program.ports.pop(port)
-        leaving = {at for loop in flat.loops.values() for at in loop.leaving.values()}
         self._name_last()
+        joining = {at for loop in flat.loops.values() for at in loop.leaving.values()}
+        for loop in flat.loops.values():
+            if loop.first is not None:
+                joining.update(loop.carried)
+                for at in loop.carried:
+                    del program.ports[at.port("out")]
         for wire, target in list(program.wire_targets.items()):
-            if target in leaving or flat.instances[target].loop:
+            if target in joining or flat.instances[target].loop:
                 del program.wires[wire], program.wire_sources[wire], program.wire_targets[wire]
 
     def is_worthwhile(self, many: int) -> bool:
@@ -409,12 +422,12 @@ class _LoopLowering(_Lowering):
         return False
 
     def _name_last(self) -> None:
-        """Call what reversed loops carry out as by their last step: there that is the first one."""
+        """Call what reversed loops carry out as by their last step, which stands for the others."""
         program, flat = self.program, self.program.flat
         for path, loop in flat.loops.items():
             for name, at in loop.leaving.items() if loop.scan.reverse else ():
                 if name in loop.scan.carry.values():
-                    old, new = at.port("out"), (path / "0" / name).port("out")
+                    old, new = at.port("out"), self._given(at)
                     program.ports[new] = program.ports.pop(old)
                     flat.aliases[path.port(name)] = new
                     for wire, source in program.wire_sources.items():
@@ -471,13 +484,18 @@ class _LoopLowering(_Lowering):
         if not all(isinstance(x, Value | None) for x in arguments):
             raise _NoLoopError
         if role is not None:
-            return self._crossed(instance, *role, arguments)
+            return self._crossed(instance, role, arguments)
         assert loop is not None  # or it would cross
         if is_kind(instance.block, "Recorded"):
             raise _NoLoopError
         body, values = self._bodies[loop], [x for x in arguments if x is not None]
         if all(x.trace is not body.trace for x in values):
-            return self._plain(super()._results(instance, arguments))
+            before = len(self.program.trace.values)
+            results = self._plain(super()._results(instance, arguments))
+            step, made = self.program.trace.step, self.program.trace.values[before:]
+            if not any(x is step for value in made for x in value.inputs):
+                return results
+            self._drawn.add(instance.path)
         body.trace.owner = instance.path
         here = [x if x is None else body.here(x) for x in arguments]
         return self._plain(results_of(instance.block, body.trace.xp, instance.inputs, here))
@@ -487,42 +505,54 @@ class _LoopLowering(_Lowering):
             raise _NoLoopError
         return results
 
-    def _crossed(
-        self, instance: Instance, path: InstancePath, name: str, arguments: list[Any]
-    ) -> list[Any]:
+    def _crossed(self, instance: Instance, path: InstancePath, arguments: list[Any]) -> list[Any]:
         """What enters a loop, or leaves it."""
         loop, body = self.program.flat.loops[path], self._bodies[path]
         body.trace.owner = self.program.trace.owner
-        if loop.leaving.get(name) == instance.path:
-            return [self._left(path, name)]
+        at = instance.path
+        if at in loop.leaving.values():
+            name = next(name for name, left in loop.leaving.items() if left == at)
+            return [self._left(path, name, arguments[1:])]
         results = super()._results(instance, arguments)
-        if name in loop.scan.over:
-            port = instance.port("0")
-            self._inside[port] = body.row(arguments[0])
-            return [self._inside[port]]
-        if name in loop.scan.carry:
-            if results[0].weak:
-                raise _NoLoopError
-            self._inside[instance.port("out")] = body.carry(results[0])
-            self._carried[path].append(loop.scan.carry[name])
+        if at in loop.rows:
+            whole = arguments[0]
+            if loop.first is not None:
+                whole = whole[:-1] if loop.first else whole[1:]
+            port = instance.port(str(loop.standing))
+            self._inside[port] = body.row(whole)
+            return [*results[:-1], self._inside[port]]
+        if results[0].weak:
+            raise _FirstDiffersError
+        self._inside[instance.port("out")] = body.carry(results[0])
+        self._carried[path].append(loop.carried[at])
         return results
 
-    def _left(self, path: InstancePath, name: str) -> Value:
-        body, carried = self._bodies[path], self._carried[path]
+    def _given(self, at: InstancePath) -> PortPath:
+        """What a step gives to what leaves its loop."""
+        flat = self.program.flat
+        return flat.source(flat.instances[at].wires["x"][1])
+
+    def _left(self, path: InstancePath, name: str, first: Sequence[Value]) -> Value:
+        loop, body, carried = self.program.flat.loops[path], self._bodies[path], self._carried[path]
         given = {
-            output: body.here(self.program.ports[(path / "0" / output).port("out")])
-            for output in self.program.flat.loops[path].leaving
+            output: body.here(self.program.ports[self._given(at)])
+            for output, at in loop.leaving.items()
         }
         if path not in self._closed:
             after = [given[output] for output in carried]
             if not body.keeps(after):
-                raise _NoLoopError
+                raise _FirstDiffersError
             self._closed[path] = body.closed(after)
-        if name in carried:
+        if name in loop.scan.carry.values():
             return self._closed[path].last(carried.index(name))
         if given[name].weak:
             raise _NoLoopError
-        return self._closed[path].stack(given[name])
+        others = self._closed[path].stack(given[name])
+        if not first:
+            return others
+        alone = self.program.trace.xp.stack(first)
+        parts = (others, alone) if loop.scan.reverse else (alone, others)
+        return self.program.trace.xp.concat(parts)
 
 
 def _by_leaf(result: Any) -> dict[str, Value]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradwire.blocks.library.pages import PageInput
 from gradwire.blocks.library.pages.joins import (
     Elements,
-    FirstElement,
     Gathered,
     GoesOn,
     Kept,
+    SomeElements,
     Stacked,
 )
 from gradwire.blocks.terms import term_name
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.block import Block
     from gradwire.blocks.library.pages import Scan
+    from gradwire.blocks.values import PortLiteral
     from gradwire.runtime.diagram.model import PageView, Ports
     from gradwire.runtime.diagram.paths import PortPath, WirePath
 
@@ -34,12 +36,14 @@ class Step(NamedTuple):
     """One step: its number, the path of its use of the page, and the wires into that.
 
     ``like`` has, for each carried input, that of the step before: it keeps its shape and dtype.
+    ``stands`` says that it stands for others.
     """
 
     number: int
     path: InstancePath
     wires: Mapping[str, tuple[WirePath, PortPath]]
     like: Mapping[str, InstancePath]
+    stands: bool = False
 
 
 def unroll(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports) -> list[Step]:
@@ -47,11 +51,13 @@ def unroll(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports
     return _Unrolling(flat, whole, scan, page, ports).run()
 
 
-def first_step(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports) -> list[Step]:
-    """The first step of a Scan without a condition, which stands for all; adds what enters and
-    leaves the loop to ``flat``.
+def looped(
+    flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports, peeled: bool
+) -> list[Step]:
+    """The step of a Scan that stands for all, after the first one if that is ``peeled``; adds what
+    enters and leaves the loop to ``flat``.
     """
-    return [_Looping(flat, whole, scan, page, ports).first()]
+    return _Looping(flat, whole, scan, page, ports, peeled).run()
 
 
 class _Unrolling:
@@ -69,9 +75,8 @@ class _Unrolling:
         self._before: InstancePath | None = None
         self._rows: dict[str, dict[int, PortPath]] = {}
         """What each step gives at the outputs that are stacked."""
-
-    elements = Elements
-    """What gives the steps their elements."""
+        self._loop = whole.loop
+        """The loop that what joins the steps is in."""
 
     def run(self) -> list[Step]:
         """The steps, once everything that joins them is in place."""
@@ -89,13 +94,17 @@ class _Unrolling:
         if name in scan.literals:
             given = type(given)(literals={"x": scan.literals[name]})
         if name in scan.over:
-            given = self.elements(steps=scan.steps, literals=given.literals)
+            given = self._elements(given.literals)
         wire = self._whole.wires.get(name)
         entered = self._add(name, given, {} if wire is None else {"x": wire}, ("x",))
         if name in scan.carry:
             self._carried[scan.carry[name]] = entered.port("out")
             if scan.carry[name] == scan.condition:
                 self._runs = entered.port("out")
+
+    def _elements(self, literals: Mapping[str, PortLiteral]) -> Elements:
+        """What gives the steps their elements."""
+        return Elements(steps=self._scan.steps, literals=literals)
 
     def _step(self, number: int) -> Step:
         path = self._whole.path / str(number)
@@ -157,38 +166,88 @@ class _Unrolling:
         whole = self._whole
         made = Instance(
             whole.path / part, whole.page, whole.name, block, inputs, wires, part=part,
-            loop=whole.loop,
+            loop=self._loop,
         )  # fmt: skip
         self._flat.instances[made.path] = made
         return made
 
 
 class _Looping(_Unrolling):
-    """One step only. What is carried out is called as by the last step, but of a reversed loop as
-    by the Scan: there the last step is the first one, which has these names already.
+    """One step that stands for the others, and the first one if that is peeled.
+
+    What is carried out is called as by the last step, but where that is the one that stands for
+    the others as by the Scan: the step has these names already.
     """
 
-    elements = FirstElement
+    def __init__(
+        self, flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports, peeled: bool
+    ) -> None:
+        super().__init__(flat, whole, scan, page, ports)
+        first, *_, self._last = scan.order()
+        self._first = first if peeled else None
+        self._standing = 1 if self._first == 0 else 0
 
-    def first(self) -> Step:
-        """The step, once what enters and leaves is in place."""
-        scan, whole = self._scan, self._whole
-        for name in self._ports.inputs:
+    def run(self) -> list[Step]:
+        """The steps, once what enters and leaves is in place."""
+        scan, whole, ports = self._scan, self._whole, self._ports
+        for name in ports.inputs:
             self._enter(name)
-        entries = tuple(self._source(name, 0) for name in self._ports.inputs)
-        step = self._step(0)
+        peeled, carried = [], {whole.path / name: output for name, output in scan.carry.items()}
+        if self._first is not None:
+            peeled, carried = [self._step(self._first)], self._crossed()
+        entering = [self._source(name, self._standing) for name in ports.inputs]
+        entering += [path.port("out") for path in carried]
+        self._loop = whole.path
+        step = self._step(self._standing)._replace(stands=True)
+        self._loop = whole.loop
+        given = {
+            name: self._carried.get(name) or self._rows[name][self._standing]
+            for name in ports.outputs
+        }
         # All of the step comes before what it gives out.
-        before = *entries, *((step.path / name).port("out") for name in self._ports.outputs)
-        *_, last = scan.order()
-        leaving = {}
-        for name in self._ports.outputs:
-            is_last = name in scan.carry.values() and not scan.reverse
-            part = InstancePath.of(str(last), name) if is_last else InstancePath(name)
-            steps = None if name in scan.carry.values() else scan.steps
-            leaving[name] = path = whole.path / part
-            wires = {"x": (path.wire("x"), (step.path / name).port("out"))}
-            self._add(part, Gathered(steps=steps), wires, ("x",)).after = before
-            self._flat.aliases[whole.port(name)] = path.port("out")
-        entering = {name: whole.path / name for name in self._ports.inputs}
-        self._flat.loops[whole.path] = Loop(scan, entering, leaving)
-        return step
+        before = *entering, *given.values()
+        leaving = {name: self._left(name, port, before) for name, port in given.items()}
+        rows = [whole.path / name for name in scan.over]
+        self._flat.loops[whole.path] = Loop(
+            scan, self._standing, self._first, carried, rows, leaving
+        )
+        return [*peeled, step]
+
+    def _elements(self, literals: Mapping[str, PortLiteral]) -> Elements:
+        first = () if self._first is None else (self._first,)
+        numbers = (*first, self._standing)
+        return SomeElements(steps=self._scan.steps, literals=literals, numbers=numbers)
+
+    def _crossed(self) -> dict[InstancePath, str]:
+        """What carries into the loop what the first step gave: the output that it is of."""
+        found = {}
+        given = dict(self._carried)
+        if self._runs is not None:
+            given[self._scan.condition] = self._runs
+        for output, source in given.items():
+            part = InstancePath.of(output, "carried")
+            path = self._whole.path / part
+            self._add(part, PageInput(), {"x": (path.wire("x"), source)}, ("x",))
+            found[path] = output
+            if output in self._carried:
+                self._carried[output] = path.port("out")
+            if output == self._scan.condition:
+                self._runs = path.port("out")
+        return found
+
+    def _left(self, name: str, given: PortPath, before: tuple[PortPath, ...]) -> InstancePath:
+        """What gives out an output, of which the step gives this."""
+        scan, whole = self._scan, self._whole
+        is_carried = name in scan.carry.values()
+        part = InstancePath(name)
+        if is_carried and self._last != self._standing:
+            last = str(self._last)
+            part = InstancePath.of(*((name, last) if scan.condition else (last, name)))
+        path = whole.path / part
+        wires = {"x": (path.wire("x"), given)}
+        if not is_carried and self._first is not None:
+            wires["first"] = (path.wire("first"), self._rows[name][self._first])
+        block = Gathered(steps=None if is_carried else scan.steps)
+        self._add(part, block, wires, tuple(wires)).after = before
+        self._flat.aliases[whole.port(name)] = path.port("out")
+        return path

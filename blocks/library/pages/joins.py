@@ -65,18 +65,21 @@ class Elements(PageInput):
         return tuple(part[t] for part in _parts(x) for t in range(part.shape[0]))
 
 
-class FirstElement(Elements):
-    """The element of the first step, in place of those of all steps of a loop: ``out = x[0]``."""
+class SomeElements(Elements):
+    """The elements of a few steps, in place of those of all steps of a loop."""
 
     abstract: ClassVar[bool] = True
 
+    numbers: tuple[int, ...] = ()
+    """The numbers of the steps."""
+
     def output_names(self) -> tuple[str, ...]:
-        """The number of the step."""
-        return ("0",)
+        """The numbers of the steps."""
+        return tuple(map(str, self.numbers))
 
     def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
         self.require_elements(x)
-        return (x[0],)
+        return tuple(x[number] for number in self.numbers)
 
 
 class GoesOn(Elementwise):
@@ -115,8 +118,9 @@ class Kept(Elementwise):
 
 
 class Gathered(PageOutput):
-    """What a loop gives out of an output, by that of its first step: stacked over ``steps``, or of
-    the same shape if it is carried, which is where ``steps`` is None.
+    """What a loop gives out of an output, by that of one step: stacked over ``steps``, or of the
+    same shape if it is carried, which is where ``steps`` is None. ``first`` is that of a first step
+    which is no part of the loop.
     """
 
     abstract: ClassVar[bool] = True
@@ -130,7 +134,7 @@ class Gathered(PageOutput):
             return {}
         return dict.fromkeys(inputs, output if self.steps is None else output[1:])
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Any, x: Any, first: Any = None) -> Any:
         return x if self.steps is None else xp.broadcast_to(x, (self.steps, *x.shape))
 
 

@@ -71,9 +71,11 @@ class RandomOps(BaseOps):
         lengths = lengths_of(shape)
         require_constant(*lengths)
         count = math.prod(lengths)
-        if seed is None:
-            seed = zlib.crc32(str(self.trace.owner).encode())
-        key = (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)
+        if seed is None and self.trace.own_seed is not None:
+            key: tuple[Any, Any] = (self.trace.own_seed(), 0)
+        else:
+            seed = seed_of(self.trace.owner) if seed is None else seed
+            key = (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)
         x, y = self.threefry(
             key,
             self.asarray(np.arange(count, dtype=np.uint32)),
@@ -108,6 +110,11 @@ class RandomOps(BaseOps):
         ends = (radius * self.xp.cos(angle), radius * self.xp.sin(angle))
         both = self.xp.concat([self.astype(end, kept) for end in ends])
         return self.astype(self.reshape(both[:count], lengths), dtype)
+
+
+def seed_of(owner: object) -> int:
+    """The seed of what belongs to an owner and has none of its own."""
+    return zlib.crc32(str(owner).encode())
 
 
 def _require_float(dtype: str) -> None:

@@ -94,10 +94,11 @@ class Naming:
         return f"{shown}{leaf}" if alone else f"{shown}_{port.port}{leaf}"
 
     def _in_any_step(self, path: InstancePath, use: InstancePath) -> InstancePath:
-        """A path below ``use``, without the number of the step that stands for all of a loop."""
-        for loop in self._graph.program.flat.loops:
-            if path.is_inside(loop / "0") and loop.is_inside(use):
-                path = path.relative_to(loop / "0").within(loop)
+        """A path below ``use``, without the number of the step that stands for others of a loop."""
+        for loop, how in self._graph.program.flat.loops.items():
+            step = loop / str(how.standing)
+            if path.is_inside(step) and loop.is_inside(use):
+                path = path.relative_to(step).within(loop)
         return path.relative_to(use)
 
 

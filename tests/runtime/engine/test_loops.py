@@ -172,19 +172,65 @@ def doubled(diagram: gw.Diagram) -> gw.Diagram:
     return apply(diagram, SetParameters("x", {"value": 2 * x.value.array})).after
 
 
-def test_a_condition_and_random_numbers_take_all_steps() -> None:
-    @gw.page("noisy")
-    def noisy(h: gw.Expression) -> dict[str, gw.Expression]:
-        new = gw.tanh(h + gw.random_normal(shape=(2,)))
-        return {"h_n": new, "goes": gw.all_true(gw.less(new, 5.0))}
+def noisy(condition: str, number: bool, reverse: bool) -> gw.Diagram:
+    """A loop that draws numbers, of what changes from step to step and of what does not, which may
+    end in the middle and begin with a number.
+    """
 
-    for condition in ("", "goes"):
-        out = gw.scan(
-            noisy, gw.constant("h", drawn(2)), steps=STEPS, carry={"h": "h_n"}, name="rnn",
-            condition=condition,
-        )  # fmt: skip
-        session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")))
-        assert session.rolled is session.program
+    @gw.page("noisy")
+    def page(x: gw.Expression, h: gw.Expression) -> dict[str, gw.Expression]:
+        weight = gw.dropout(gw.variable("w", drawn(3)), rate=0.4)
+        new = gw.tanh(weight * x + gw.dropout(h, rate=0.4) + gw.random_normal(shape=(3,)) * 0.3)
+        drawn_again = gw.random_uniform(shape=(3,), seed=4)
+        return {"h_n": new, "y": new * drawn_again, "goes": gw.less(gw.sum(x), 3.0)}
+
+    x = gw.variable("x", np.clip(drawn(STEPS, 3), -0.9, 0.9))
+    big = gw.constant("big", np.eye(STEPS, 1, k=-20, dtype=np.float32) * 4.0)
+    found = gw.scan(
+        page, x + big, 0.5 if number else gw.variable("h", drawn(3)), steps=STEPS, over="x",
+        carry={"h": "h_n"}, condition=condition, reverse=reverse, name="rnn",
+    )  # fmt: skip
+    return gw.build(gw.loss(gw.sum(gw.square(found["y"])) + gw.sum(found["h_n"]), name="loss"))
+
+
+@pytest.mark.parametrize("engine", ["numpy", "jax"])
+@pytest.mark.parametrize(
+    ("condition", "number", "reverse"),
+    [("", False, False), ("", True, True), ("goes", False, True), ("goes", True, False)],
+)
+def test_conditions_random_numbers_and_first_steps_of_another_kind(
+    condition: str, number: bool, reverse: bool, engine: str
+) -> None:
+    if engine == "jax":
+        pytest.importorskip("jax")
+    diagram = noisy(condition, number, reverse)
+    session, steps = gw.Session(diagram, engine=engine), with_steps(gw.Session(diagram))
+    for _ in range(2):
+        found, wanted = session.backward(), steps.backward()
+        for name, gradient in wanted.gradients.items():
+            np.testing.assert_allclose(found.gradients[name], gradient, rtol=2e-4, atol=2e-5)
+        for name in ("loss.out", "rnn.y", "rnn.h_n"):
+            values = session.run(ports=[name]).values
+            np.testing.assert_allclose(values[name], wanted.values[name], rtol=1e-4, atol=1e-5)
+        session.step_number = steps.step_number = 7
+    assert session.rolled.flat.loops
+    assert not lowered(session)
+
+
+def test_what_a_condition_leaves_alone_has_no_gradient() -> None:
+    """What is carried into the first step, which always runs, is not what the step gives."""
+
+    @gw.page("cell")
+    def cell(h: gw.Expression, k: gw.Expression) -> dict[str, gw.Expression]:
+        return {"h_n": k * 2.0, "goes": gw.less(gw.sum(h), 5.0)}
+
+    h, k = gw.variable("h", drawn(3)), gw.variable("k", drawn(3))
+    out = gw.scan(cell, h, k, steps=STEPS, carry={"h": "h_n"}, condition="goes", name="s")["h_n"]
+    session = gw.Session(gw.build(gw.loss(gw.sum(out), name="loss")))
+    run = session.backward()
+    assert run.gradients["h"] is None
+    np.testing.assert_array_equal(run.gradients["k"], [2.0, 2.0, 2.0])
+    assert session.rolled.flat.loops
 
 
 @pytest.mark.parametrize("engine", ["numpy", "jax"])

@@ -550,9 +550,9 @@ class _LoopLowering(_Lowering):
         others = self._closed[path].stack(given[name])
         if not first:
             return others
-        alone = self.program.trace.xp.stack(first)
-        parts = (others, alone) if loop.scan.reverse else (alone, others)
-        return self.program.trace.xp.concat(parts)
+        xp = self.program.trace.xp
+        alone = xp.reshape(first[0], (1, *first[0].shape))
+        return xp.concat((others, alone) if loop.scan.reverse else (alone, others))
 
 
 def _by_leaf(result: Any) -> dict[str, Value]:

@@ -137,12 +137,20 @@ class Divider:
         if not value.inputs and value.primitive.name == "leaf":
             return None
         owner = InstancePath(value.owner if isinstance(value.owner, str) else "")
-        names = owner.names
+        names = self._outside(value, owner).names
         for end in range(1, len(names) + 1):
             found = InstancePath.of(*names[:end])
             if found != use and found.is_inside(use) and found in self.uses and found not in open_:
                 return found
         return None
+
+    def _outside(self, value: Value, owner: InstancePath) -> InstancePath:
+        """The owner; of what a step of a loop need not compute itself, the loop."""
+        program = self.graph.program
+        for loop, how in program.flat.loops.items() if value.trace is program.trace else ():
+            if owner.is_inside(loop / str(how.standing)):
+                return loop
+        return owner
 
     def _order(self, groups: dict[object, list[Value]]) -> tuple[list[object], list[object]]:
         """Groups in order, and those that wait for each other."""

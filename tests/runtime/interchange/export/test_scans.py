@@ -43,9 +43,10 @@ def looped() -> Diagram:
     return gw.build(gw.loss(out + gw.sum(out["y"])))
 
 
-def long(steps: int = 12, reverse: bool = False) -> Diagram:
+def long(steps: int = 12, reverse: bool = False, apart: bool = False) -> Diagram:
     """A loop of many steps: rows, what is the same in all, a short loop and a stop inside, and
-    what is carried, stacked, and the same in all steps.
+    what is carried, stacked, and the same in all steps. A number is carried into one whose first
+    step is ``apart``, and a condition ends it in the middle.
     """
 
     @gw.page
@@ -57,7 +58,9 @@ def long(steps: int = 12, reverse: bool = False) -> Diagram:
     def cell(x, y, h, c, u):
         again = gw.scan(inner, h, gw.square(c), steps=2, carry={"k": "k_n"}, name="again")
         new = gw.sin(again["k_n"] * x + u * h, name="new")
-        return {"h_n": c + u, "c_n": new * 0.5, "y_n": new * y, "s": gw.square(u), "r": x}
+        goes = gw.less(gw.sum(gw.square(x)), 1.1)
+        return {"h_n": c + u, "c_n": new * 0.5, "y_n": new * y, "s": gw.square(u), "r": x,
+                "goes": goes}  # fmt: skip
 
     def variable(name: str, *shape: int) -> gw.Expression:
         number = np.random.default_rng(len(name) + ord(name[0])).uniform(-1, 1, shape)
@@ -65,27 +68,30 @@ def long(steps: int = 12, reverse: bool = False) -> Diagram:
 
     found = gw.scan(
         cell, variable("x", steps, 2), variable("y", steps, 2), variable("h", 2),
-        gw.constant("c", [0.0, 0.0], dtype="float64"), variable("u", 2),
+        0.0 if apart else gw.constant("c", [0.0, 0.0], dtype="float64"), variable("u", 2),
+        condition="goes" if apart else "",
         steps=steps, over=("x", "y"), carry={"h": "h_n", "c": "c_n"}, reverse=reverse, name="s",
     )  # fmt: skip
     total = gw.sum(found["y_n"] * found["s"]) + gw.sum(found["h_n"] * variable("v", 2))
     return gw.build(gw.loss(total + gw.sum(gw.sin(found["r"])), name="loss"))
 
 
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("reverse", "apart"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("target", ["numpy", "jax"])
 def test_a_long_loop_is_the_same_in_source(
-    target: str, reverse: bool, tmp_path: Path, request: pytest.FixtureRequest
+    target: str, reverse: bool, apart: bool, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if target == "jax":
         request.getfixturevalue("jax_in_float64")
-    compare(long(reverse=reverse), target, tmp_path)
+    diagram = long(reverse=reverse, apart=apart)
+    assert Session(diagram).shortest.flat.loops
+    compare(diagram, target, tmp_path)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_a_long_loop_is_a_scan_in_onnx(reverse: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("reverse", "apart"), [(False, False), (True, True)])
+def test_a_long_loop_is_a_scan_in_onnx(reverse: bool, apart: bool, tmp_path: Path) -> None:
     onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
-    diagram = long(reverse=reverse)
+    diagram = long(reverse=reverse, apart=apart)
     file = tmp_path / "long.onnx"
     file.write_bytes(onnx_model(content_of(Session(diagram))))
     model = onnx.load(file)
@@ -123,7 +129,9 @@ def test_a_loop_is_the_same_in_source(
     compare(looped(), target, tmp_path)
 
 
-@pytest.mark.parametrize("made", [looped, long, partial(long, reverse=True)])
+@pytest.mark.parametrize(
+    "made", [looped, long, partial(long, reverse=True), partial(long, apart=True)]
+)
 def test_a_loop_is_the_same_in_pytorch(made: Callable[[], Diagram], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     session = Session(made())

@@ -14,9 +14,8 @@ import numpy as np
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.native import sharing
-from gradwire.runtime.engine.plan.native.machine import address, frame
-from gradwire.runtime.engine.plan.team import own_room, team
+from gradwire.runtime.engine.plan.native.machine import address
+from gradwire.runtime.engine.plan.team import COUNTS, ROOM, alone, own_room, team
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.native import Kernel
     from gradwire.runtime.engine.plan.tasks import Step, Task
-
-ROOM = sharing.ROOM
-"""The argument of a call that stands for the room of the thread that makes it."""
 
 PART = 1 << 14
 """Work that is worth giving to a thread that is awake: elements, at some operations for each."""
@@ -76,18 +72,15 @@ class Job:
         calls = self.calls = [call for part in parts for call in part]
         self._kept = kept
         numbers = [(_place(kernel), *others) for kernel, *others in calls]
-        self._calls = np.array(numbers, np.int64).reshape(-1, len(sharing.CALL))
+        self._calls = np.array(numbers, np.int64).reshape(-1, len(Call._fields))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
-        self._helpers = min(most(work), len(parts)) - 1
+        self.helpers = min(most(work), len(parts)) - 1
+        """Threads that are worth asking for help, and sleeping ones that are worth waking."""
+        self.wakes = max(0, work // WAKE - 1)
         self.room = room
         """Bytes for calls with the argument ``ROOM``."""
-        self._job = frame(
-            sharing.JOB,
-            calls=self._calls,
-            bounds=self._bounds,
-            count=len(parts),
-            wakes=max(0, work // WAKE - 1),
-        )
+        places = address(self._calls), address(self._bounds)
+        self._job = np.array([*places, len(parts), *[0] * COUNTS], np.int64)
         self.place = address(self._job)
         """The address of the job."""
         self._only = calls[0] if len(calls) == 1 else None
@@ -95,17 +88,17 @@ class Job:
     @property
     def is_short(self) -> bool:
         """Whether it is over soon, and only the caller works on it."""
-        return self.work < WAKE and self._helpers <= 0
+        return self.work < WAKE and self.helpers <= 0
 
     def __call__(self) -> None:
         """Make all calls."""
-        if self._helpers > 0:
-            team().share(self.place, self._helpers, self.room)
+        if self.helpers > 0:
+            team().share(self)
         elif self._only is not None:
             kernel, place, argument, start, stop = self._only
             kernel(place, own_room(self.room) if argument == ROOM else argument, start, stop)
         else:
-            sharing.share()(0, self.place, own_room(self.room), 0)
+            alone(self)
 
 
 class Joinable:

@@ -13,10 +13,10 @@ import pytest
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.jobs import ROOM, Call, Job, Joinable, cuts, joined
+from gradwire.runtime.engine.plan.jobs import Call, Job, Joinable, cuts, joined
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.team import Team
+from gradwire.runtime.engine.plan.team import ROOM, Team
 
 pytest.importorskip("llvmlite")
 
@@ -146,7 +146,7 @@ def test_parts_are_done_at_the_same_time() -> None:
     assert not meet.broken
 
 
-def test_each_thread_begins_with_its_own_parts_and_goes_on_with_those_of_others() -> None:
+def test_the_caller_takes_parts_from_the_front_and_others_from_behind() -> None:
     meet, done = threading.Barrier(2, timeout=60), threading.Event()
     caller, begun, by_caller = threading.get_ident(), {}, []
 
@@ -164,8 +164,8 @@ def test_each_thread_begins_with_its_own_parts_and_goes_on_with_those_of_others(
 
     job(work, 6)()
     assert begun.pop(caller) == 0
-    assert [*begun.values()] == [3]
-    assert by_caller == [0, 1, 2, 4, 5]
+    assert [*begun.values()] == [5]
+    assert by_caller == [0, 1, 2, 3, 4]
 
 
 def test_each_thread_has_room_of_its_own() -> None:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
@@ -86,7 +87,8 @@ def test_threads_that_are_not_asked_stay_out() -> None:
     two_at_once()
     found: set[int] = set()
     work = job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20)
-    team().share(work.place, 0, 0)
+    work.helpers = 0
+    team().share(work)
     assert found == {threading.get_ident()}
 
 
@@ -96,24 +98,23 @@ def test_without_threads_the_caller_works_alone(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     found: list[int] = []
-    work = job(lambda _, start, stop: found.append(start), 4)
+    work = job(lambda _, start, stop: found.append(start), 4, 100)
     alone = Team(3)
     for _ in range(2):
-        alone.share(work.place, 2, 100)
+        alone.share(work)
     assert (found, alone.size) == ([0, 1, 2, 3] * 2, 0)
 
 
 def test_a_team_that_has_ended_leaves_the_work_to_the_caller() -> None:
     own, found = Team(2), set()
     meet = threading.Barrier(3, timeout=60)
-    three = job(lambda *_: meet.wait(), 3)
-    own.share(three.place, 2, 0)
+    threads.limit(3)
+    own.share(job(lambda *_: meet.wait(), 3))
     started = own.threads
     assert len(started) == 2
     own.end()
     assert not any(thread.is_alive() for thread in started)
-    alone = job(lambda *_: found.add(threading.get_ident()), 4)
-    own.share(alone.place, 2, 0)
+    own.share(job(lambda *_: found.add(threading.get_ident()), 4))
     assert found == {threading.get_ident()}
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.jobs import ROOM, Call, cuts
+from gradwire.runtime.engine.plan.jobs import Call, cuts
 from gradwire.runtime.engine.plan.native import address
+from gradwire.runtime.engine.plan.team import ROOM
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

@@ -140,7 +140,6 @@ fused = NativePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
 native_products = NativePass("products.native_products", "native_products", computing("matmul"))
 compiled = NativePass("compiled", "compiled", _next_to_machine_code)
-small_copies = NativePass("small.small_copies", "small_copies", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
 layers = NativePass("products.layers", "layers", computing("matmul"))
 small_products = NativePass(
@@ -159,7 +158,7 @@ FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins,
     product_sums, margins, parts, sums_of_others, rowwise, columnwise, components, softmaxes,
     groups, native_scalars, scalars, short, fused, tiles, native_products, layers, small_products,
-    compiled, small_copies, solutions, merges, margins_shared,
+    compiled, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -33,7 +33,7 @@ from tests.together import together
 
 EXACT = (
     "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
-    "margins", "margins_shared", "small_copies",
+    "margins", "margins_shared",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),

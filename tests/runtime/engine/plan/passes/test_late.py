@@ -106,7 +106,7 @@ def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
 @pytest.mark.parametrize("times", [late.FEW - 1, late.FEW])
 def test_many_tasks_are_for_passes_to_look_at(times: int) -> None:
     asked: list[int] = []
-    late_pass = late.LatePass("merges", "merges", lambda tasks: bool(asked.append(len(tasks))))
+    late_pass = late.LatePass("lookups", "lookups", lambda tasks: bool(asked.append(len(tasks))))
     trace = Trace()
     tasks: list[Task] = [PlainTask(trace.xp.sin(leaf(trace)), []) for _ in range(times)]
     assert late_pass(tasks, ()) == tasks

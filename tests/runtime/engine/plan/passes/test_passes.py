@@ -13,7 +13,6 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.registry import registry
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.calculus.primitives.reduce import CUMULATIVE_SUM
 from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
@@ -22,7 +21,6 @@ from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
 from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
 from gradwire.runtime.engine.plan.passes.softmaxes import SoftmaxTask
-from gradwire.runtime.engine.plan.passes.sums import SumTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
@@ -32,8 +30,7 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 from tests.together import together
 
 EXACT = (
-    "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
-    "margins", "margins_shared",
+    "convolutions", "sums", "groups", "groups_of_few", "parts", "margins", "margins_shared",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -61,7 +58,6 @@ EAGER = {
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
-    "joins": {"FEWEST": 2, "LARGE": 1, "ROW": 1},
     "margins": {"LEAST": 100},
     "product_sums": {"FEWEST": 2},
 }
@@ -309,32 +305,6 @@ def test_long_sums_of_columns_add_in_order():
         plan = Plan(outputs, (passes.sums,))
         assert len(plan) < 5
         assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
-
-
-def rows(matrix: Value) -> list[Value]:
-    return [matrix[i] for i in range(matrix.shape[0])]
-
-
-def test_before_machine_code_only_what_it_adds_more_slowly_is_summed():
-    """That is: many small terms that are there already, but for rows that are very many."""
-    trace = Trace()
-    x, sums = leaf(trace, 64), (passes.sums,)
-    made = [x * float(i) for i in range(2, 32)]
-    cases = (
-        (made, False),
-        ([trace.apply(CUMULATIVE_SUM, each, axis=0) for each in made], False),
-        (columns(trace, leaf(trace, 64, 30)), True),
-        (columns(trace, leaf(trace, 64, 100)), True),
-        (columns(trace, leaf(trace, 64, 12)), False),
-        (columns(trace, leaf(trace, 2000, 30)), False),
-        (rows(leaf(trace, 30, 64)), True),
-        (rows(leaf(trace, 100, 64)), False),
-    )
-    for terms, replaced in cases:
-        output = total_of(terms)
-        plan = Plan([output], (passes.sums_of_others,))
-        assert any(isinstance(task, SumTask) for _, task in plan.parts) == replaced, terms[0]
-        assert any(isinstance(task, SumTask) for _, task in Plan([output], sums).parts)
 
 
 def test_grouped_sums_of_columns_add_in_order():

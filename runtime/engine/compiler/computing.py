@@ -49,7 +49,7 @@ EACH = 2
 
 
 PLAIN = Ending()
-"""Nothing is done to products."""
+"""Nothing is done to sums over windows."""
 
 
 @lru_cache(maxsize=256)
@@ -104,16 +104,16 @@ def contiguous(shape: Sequence[int], size: int) -> list[int]:
 
 
 def product(
-    left: Array, right: Array, out: Sequence[int], strides: Sequence[int], ending: Ending = PLAIN
+    left: Array, right: Array, out: Sequence[int], strides: Sequence[int]
 ) -> Computation | None:
     """What computes products of matrices in arrays of this shape with these strides; None if none
     lies as vectors do.
     """
-    found = tiled(product_of(left, right, out, strides, ending), machine.lanes())
+    found = tiled(product_of(left, right, out, strides), machine.lanes())
     if found is None:
         return None
     work = prod(out) * left.shape[-1] // MULTIPLICATIONS
-    return Computation(found, left, work, [right, ending.bias])
+    return Computation(found, left, work, [right])
 
 
 def correlation(

@@ -19,8 +19,8 @@ Array = npt.NDArray[Any]
 
 @by_identity
 class Ending(NamedTuple):
-    """What is done to the elements of products before they are written: a row is added to each row
-    of them, and what is less than 0 is 0.
+    """What is done to sums over windows before they are written: a number for each filter is added,
+    and what is less than 0 is 0.
     """
 
     bias: Array | None = None
@@ -66,10 +66,8 @@ def windows_of(how: str, geometry: Geometry, images: Array, places: Array) -> St
     return Store(1, _steps([n, c, y, x], places.strides), places.dtype.name, fold)
 
 
-def product_of(
-    left: Array, right: Array, shape: Sequence[int], strides: Sequence[int], ending: Ending
-) -> Store:
-    """Products of matrices: arrays 0 and 2 are read, and 3 if there is a bias."""
+def product_of(left: Array, right: Array, shape: Sequence[int], strides: Sequence[int]) -> Store:
+    """Products of matrices: arrays 0 and 2 are read."""
     *batch, r, v = (Axis(f"d{i}", n) for i, n in enumerate(shape))
     k = Axis("k", left.shape[-1])
 
@@ -80,9 +78,7 @@ def product_of(
 
     folded = (k,) if k.extent > 1 else ()
     fold = Fold("sum", read(0, left, r, k), folded, by=read(2, right, k, v))
-    bias = None if ending.bias is None else Read(3, _steps([v], ending.bias.strides), fold.of.dtype)
-    written = _steps([*batch, r, v], strides)
-    return Store(1, written, left.dtype.name, fold, bias, ending.has_relu)
+    return Store(1, _steps([*batch, r, v], strides), left.dtype.name, fold)
 
 
 @by_identity

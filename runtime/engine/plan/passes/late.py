@@ -139,7 +139,6 @@ tiles = LatePass("elementwise.tiles", "tiles", _large)
 native_products = NativePass("products.native_products", "native_products", computing("matmul"))
 compiled = NativePass("compiled", "compiled", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
-layers = NativePass("products.layers", "layers", computing("matmul"))
 small_products = NativePass(
     "products.small_products", "small_products", computing("matmul", times=32)
 )
@@ -154,7 +153,7 @@ DEFAULT: tuple[Pass, ...] = (
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, product_sums, margins, parts,
     rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, short, fused,
-    tiles, native_products, layers, small_products, compiled, solutions, margins_shared,
+    tiles, native_products, small_products, compiled, solutions, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

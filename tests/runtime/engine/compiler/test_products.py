@@ -43,7 +43,7 @@ BOUND = {"float32": 1e-6, "float64": 2e-15}
 
 
 class Drawn:
-    """Operands that lie in any way, an ending, and where the result lies."""
+    """Operands that lie in any way, and where the result lies."""
 
     def __init__(self, chosen: random.Random) -> None:
         self._numbers = np.random.default_rng(chosen.randrange(1 << 30))
@@ -62,10 +62,6 @@ class Drawn:
             self.left = np.broadcast_to(self.left[..., :1, :], self.left.shape)
         if chosen.random() < 0.1:
             self.right = np.broadcast_to(self.right[..., :1, :], self.right.shape)
-        bias = self._array((1, columns))[0] if chosen.random() < 0.3 else None
-        if bias is not None and columns > 1 and bias.strides[0] != bias.itemsize:
-            bias = bias.copy()
-        self.ending = Ending(bias, chosen.random() < 0.3)
         self.is_turned = chosen.random() < 0.15
         self.shape = (*batch, rows, columns)
 
@@ -89,7 +85,7 @@ class Drawn:
     def ways(self) -> list[Schedule]:
         """All schedules, the best one first."""
         strides = self.out(np.empty(int(np.prod(self.shape)), self.dtype)).strides
-        store = product_of(self.left, self.right, self.shape, strides, self.ending)
+        store = product_of(self.left, self.right, self.shape, strides)
         return sorted(tilings(store), key=lambda x: x.cost)
 
     def check(self, schedule: Schedule) -> None:
@@ -98,14 +94,10 @@ class Drawn:
         memory = np.full(size + 2 * BAND, UNTOUCHED, self.dtype)
         out = self.out(memory[BAND : BAND + size])
         out.fill(np.nan)
-        bias = self.ending.bias
-        others = [self.right] if bias is None else [self.right, bias]
-        Computation(schedule, self.left, size, others)(out)
+        Computation(schedule, self.left, size, [self.right])(out)
         left, right = self.left.astype(np.float64), self.right.astype(np.float64)
-        exact = left @ right + (0 if bias is None else bias)
-        sizes = np.abs(left) @ np.abs(right) + (0 if bias is None else np.abs(bias))
-        exact = np.maximum(exact, 0) if self.ending.has_relu else exact
-        assert (np.abs(out - exact) <= BOUND[self.dtype] * sizes).all(), schedule
+        sizes = np.abs(left) @ np.abs(right)
+        assert (np.abs(out - left @ right) <= BOUND[self.dtype] * sizes).all(), schedule
         beside = np.concatenate([memory[:BAND], memory[BAND + size :]])
         assert (beside == UNTOUCHED).all(), schedule
 
@@ -239,7 +231,7 @@ def nest(left: Any, right: Any) -> Nest:
     """The loops of a product, in registers of 8 float32."""
     shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     shape = (*shape, left.shape[-2], right.shape[-1])
-    found = tiled(product_of(left, right, shape, np.empty(shape, left.dtype).strides, Ending()), 8)
+    found = tiled(product_of(left, right, shape, np.empty(shape, left.dtype).strides), 8)
     assert found is not None
     return found.nest
 

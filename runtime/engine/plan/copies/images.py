@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from gradwire.runtime.engine.compiler.computing import copy
 from gradwire.runtime.engine.plan.jobs import divided
 from gradwire.runtime.engine.plan.native.machine import frame, vector
-from gradwire.runtime.engine.plan.native.windows.pooling import (
-    SPREAD,
-    Window,
-    planes,
-    spread,
-)
+from gradwire.runtime.engine.plan.native.windows.pooling import TURNS, in_turns, planes
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.native import Kernel
@@ -45,19 +40,16 @@ def interleaving(target: Array, phases: Array, above: Array | None) -> Step:
 
     Where ``above``, which lies as the target does, is given and not above 0, 0 is written instead.
     """
-    name = target.dtype.name
-    window = 1, len(phases)
-    how = Window(name, vector(name, phases.shape[4]), window, window)
+    name, (rows, columns) = target.dtype.name, phases.shape[3:]
     numbers = frame(
-        SPREAD,
+        TURNS,
         **planes(g=phases, out=target),
-        tap_row=0,
-        tap_column=phases.strides[0],
-        rows=phases.shape[3],
-        columns=phases.shape[4],
+        phase=phases.strides[0],
         image=target if above is None else above,
+        rows=rows,
+        columns=columns,
     )
-    kernel = spread(how, above is not None)
+    kernel = in_turns(name, vector(name, columns), len(phases), above is not None)
     return on_planes(kernel, numbers, target, [phases, target, above])
 
 

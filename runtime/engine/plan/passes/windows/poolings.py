@@ -19,19 +19,21 @@ from numpy.typing import NDArray
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.compiler.computing import pooling
-from gradwire.runtime.engine.plan.copies.images import are_planes, on_planes
+from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.copies.images import are_planes, copying, on_planes
 from gradwire.runtime.engine.plan.graph import Graph
 from gradwire.runtime.engine.plan.native.machine import frame, vector
 from gradwire.runtime.engine.plan.native.windows.pooling import (
-    SHARES,
-    SPREAD,
+    AROUND,
+    SHARED,
+    Around,
     Window,
+    around,
     planes,
-    shares,
-    spread,
+    shared,
 )
-from gradwire.runtime.engine.plan.passes.windows.overlaps import OverlapTask, padded
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.windows.rows import transposed
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -91,23 +93,21 @@ class _Pattern:
         return {task: PoolTask(task, windows)}
 
     def gradient(self, task: PlainTask) -> dict[Task, Task | None]:
-        """What replaces adding up windows that lie side by side."""
+        """What replaces adding up windows."""
         value = task.value
         if value.primitive is not FOLD or not _fits(value, task.inputs[0], value):
             return {}
         geometry: Geometry = value.attributes["geometry"]
-        beside = geometry.window == geometry.stride and geometry.apart and not _pads(geometry)
         shared = self._shared(task.inputs[0], geometry)
         if shared is None:
-            if beside:
-                return {task: SpreadTask(task)}
             g = self._repeated(task.inputs[0])
             return {} if g is None else {task: OverlapTask(value, None, g, geometry)}
+        beside = geometry.window == geometry.stride and geometry.apart and not _pads(geometry)
         make = SharesTask if beside else OverlapTask
         last = self._graph.clipping(value)
         if last is None or last[1] is not shared[0]:
-            return {task: make(value, *shared, geometry, clipped=False)}
-        return {task: None, last[0]: make(last[0].value, *shared, geometry, clipped=True)}
+            return {task: make(value, *shared, geometry)}
+        return {task: None, last[0]: make(last[0].value, *shared, geometry, is_clipped=True)}
 
     def _repeated(self, value: Value) -> Value | None:
         """The number of each window that is repeated for all of its elements."""
@@ -178,79 +178,141 @@ class PoolTask(Task):
         """One step, after a copy of images that need padding."""
         (value,) = self.values
         out, images = arrays[value][0, 0], arrays[self.inputs[0]]
-        steps, images = padded(value, images, self._geometry, self._fill)
+        steps, images = _padded(value, images, self._geometry, self._fill)
         return [*steps, pooling(value.primitive.name, self._geometry, images, out)]
 
 
 class SharesTask(Task):
-    """The gradient of images whose windows' largest elements have gradients ``g``."""
+    """The gradient of images whose windows' largest elements have gradients ``g``.
+
+    An element of several windows adds up what each gives it.
+    """
 
     def __init__(
-        self, value: Value, images: Value, g: Value, geometry: Geometry, clipped: bool
+        self, value: Value, images: Value, g: Value, geometry: Geometry, is_clipped: bool = False
     ) -> None:
         self.values, self.inputs = (value,), (images, g)
-        self._geometry, self._clipped = geometry, clipped
+        self._geometry, self._is_clipped = geometry, is_clipped
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step, after copies of what does not lie as planes, and zeros around the windows."""
-        steps, images = _planes(arrays[self.inputs[0]])
-        more, g = _planes(arrays[self.inputs[1]][0, 0])
-        out = arrays[self.values[0]]
-        numbers = frame(
-            SHARES,
-            **planes(image=images, out=out, g=g),
-            rows=g.shape[2],
-            columns=g.shape[3],
+        images, g = (arrays[x] for x in self.inputs)
+        out, g = arrays[self.values[0]], g[0, 0]
+        steps, images = _padded(self.values[0], images, self._geometry, 0)
+        steps += _sharing(images, out, out, g, self._geometry, True, self._is_clipped)
+        rows, columns = (
+            n * step for n, step in zip(g.shape[2:], self._geometry.window, strict=True)
         )
-        kernel = shares(_window(self._geometry, g), self._clipped)
-        zeros = _zeros_around(out, g, self._geometry)
-        return [*steps, *more, *zeros, on_planes(kernel, numbers, out, [images, g, out])]
+        rests = out[:, :, rows:], out[:, :, :rows, columns:]
+        return [*steps, *(partial(rest.fill, 0) for rest in rests if rest.size)]
 
 
-class SpreadTask(Task):
-    """Images of windows that lie side by side."""
+class OverlapTask(Task):
+    """The image that adds up what windows give to its elements.
 
-    def __init__(self, task: PlainTask) -> None:
-        self.values, self.inputs = task.values, task.inputs
-        self._geometry: Geometry = task.value.attributes["geometry"]
+    With ``images`` that is the gradient of the largest element of each, shared by all that are so
+    large; else each element gets ``g``.
+    """
+
+    def __init__(
+        self,
+        value: Value,
+        images: Value | None,
+        g: Value,
+        geometry: Geometry,
+        is_clipped: bool = False,
+    ) -> None:
+        self.values = (value,)
+        self.inputs = (g,) if images is None else (g, images)
+        self._geometry, self._is_clipped = geometry, is_clipped
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, after a copy of windows that don't lie as planes, and zeros around them."""
-        out, windows = arrays[self.values[0]], arrays[self.inputs[0]]
-        steps: list[Step] = []
-        if not are_planes(windows[0, 0]):
-            steps, windows = _copied(windows)
-        numbers = frame(
-            SPREAD,
-            **planes(g=windows, out=out),
-            tap_row=windows.strides[0],
-            tap_column=windows.strides[1],
-            rows=windows.shape[4],
-            columns=windows.shape[5],
-            image=out,
+        """Find what wins in each window, and add it up; some steps copy."""
+        (value,), geometry = self.values, self._geometry
+        g, *given = (arrays[x] for x in self.inputs)
+        g, out = g[0, 0], arrays[value]
+        spare = out.shape[3] % geometry.stride[1]
+        (down, rows), (along, columns) = (
+            transposed(axis, out.shape[2:], geometry) for axis in (0, 1)
         )
-        kernel = spread(_window(self._geometry, windows[0, 0]), False)
-        zeros = _zeros_around(out, windows[0, 0], self._geometry)
-        return [*steps, *zeros, on_planes(kernel, numbers, out, [windows, out])]
+        shape = *out.shape[:2], down.length, along.length
+        (inside, seen), (within, beside) = down.copies[0], along.copies[0]
+        target = out
+        if spare:
+            target = allocate(value, (*out.shape[:3], out.shape[3] + spare), out.dtype)
+        image, most, won = target, g, g
+        steps: list[Step] = []
+        if given or g.shape != shape or not are_planes(g):
+            won, g = _filled(value, shape, 0), g[:, :, seen, beside]
+            most, gains = won, won[:, :, inside, within]
+            if not given:
+                steps = [copying(gains, g)]
+        if given:
+            most = _filled(value, shape, np.nan)
+            steps, framed = _padded(value, given[0], geometry, -np.inf, spare)
+            steps += _sharing(framed, most[:, :, inside, within], gains, g, geometry)
+            image = framed[..., geometry.padding[0][0] :, geometry.padding[1][0] :]
+        places = columns[0].positions
+        numbers = frame(
+            AROUND,
+            **planes(image=image, out=target, most=most),
+            won=won,
+            rows=out.shape[2],
+            columns=places,
+        )
+        above, left = (
+            tuple(tuple(place for _, place in phase.taps) for phase in phases)
+            for phases in (rows, columns)
+        )
+        how = Around(out.dtype.name, vector(out.dtype.name, places), above, left)
+        kernel = around(how, bool(given), self._is_clipped)
+        steps.append(on_planes(kernel, numbers, target, [image, target, most, won]))
+        return [*steps, copying(out, target[..., : out.shape[3]])] if spare else steps
 
 
-def _window(geometry: Geometry, places: Array) -> Window:
-    lanes = vector(places.dtype.name, places.shape[3])
-    return Window(places.dtype.name, lanes, geometry.window, geometry.stride, geometry.dilation)
+def _sharing(
+    images: Array,
+    out: Array,
+    won: Array,
+    g: Array,
+    geometry: Geometry,
+    beside: bool = False,
+    is_clipped: bool = False,
+) -> list[Step]:
+    """Steps that find what the largest elements of windows get; see ``shared``."""
+    steps: list[Step] = []
+    if not are_planes(g):
+        g, source = np.empty(g.shape, g.dtype), g
+        steps = [copying(g, source)]
+    dtype, (rows, columns) = g.dtype.name, g.shape[2:]
+    how = Window(dtype, vector(dtype, columns), geometry.window, geometry.stride,
+                 geometry.dilation)  # fmt: skip
+    numbers = frame(
+        SHARED, **planes(image=images, out=out, g=g), won=won, rows=rows, columns=columns
+    )
+    kernel = shared(how, beside, is_clipped)
+    return [*steps, on_planes(kernel, numbers, images, [images, out, won, g])]
 
 
-def _planes(x: Array) -> tuple[list[Step], Array]:
-    """An array that lies as planes, and the step that copies x to it where x does not."""
-    return ([], x) if are_planes(x) else _copied(x)
+def _padded(
+    value: Value, images: Array, geometry: Geometry, fill: float, spare: int = 0
+) -> tuple[list[Step], Array]:
+    """Images as planes with padding, and so many ``spare`` columns behind; and the steps that fill
+    them.
+
+    Raises RunError with the block of ``value`` where there is not enough memory.
+    """
+    (above, below), (left, right) = geometry.padding
+    if not any((above, below, left, right, spare)) and are_planes(images):
+        return [], images
+    n, channels, rows, columns = images.shape
+    shape = n, channels, above + rows + below, left + columns + right + spare
+    found = _filled(value, shape, fill)
+    inside = found[:, :, above : above + rows, left : left + columns]
+    return [copying(inside, images)], found
 
 
-def _copied(x: Array) -> tuple[list[Step], Array]:
-    copy = np.empty(x.shape, x.dtype)
-    return [partial(np.copyto, copy, x)], copy
-
-
-def _zeros_around(out: Array, places: Array, geometry: Geometry) -> list[Step]:
-    """Steps that write 0 to the elements in no window."""
-    rows, columns = (n * step for n, step in zip(places.shape[2:], geometry.window, strict=True))
-    rests = out[:, :, rows:], out[:, :, :rows, columns:]
-    return [partial(rest.fill, 0) for rest in rests if rest.size]
+def _filled(value: Value, shape: tuple[int, ...], fill: float) -> Array:
+    found = allocate(value, shape, np.dtype(value.dtype))
+    found.fill(fill)
+    return found

@@ -14,8 +14,7 @@ from gradwire.runtime.calculus.primitives.convolution import Geometry
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.windows.overlaps import OverlapTask
-from gradwire.runtime.engine.plan.passes.windows.poolings import PoolTask, SharesTask, SpreadTask
+from gradwire.runtime.engine.plan.passes.windows.poolings import OverlapTask, PoolTask, SharesTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -91,7 +90,7 @@ def test_largest_elements_share_their_gradient_bit_for_bit(
 def test_means_are_those_of_the_kernels(window: tuple[int, int], dtype: str, eager: None) -> None:
     pooled = Pooled("avg_pool", (2, 3, 9, 21), dtype, window=window, stride=window)
     kinds = pooled.kinds()
-    assert kinds.count(PoolTask) == kinds.count(SpreadTask) == 1
+    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
     rng = np.random.default_rng(0)
     given = rng.standard_normal(9999).astype(dtype), rng.choice(NUMBERS, 9999).astype(dtype)
     found, expected = pooled.run(given, passes.poolings), pooled.run(given)
@@ -196,7 +195,7 @@ def test_results_do_not_depend_on_the_number_of_threads(
 )
 def test_the_rest_is_left_to_the_kernels(how: dict[str, Any]) -> None:
     pooled = Pooled("max_pool", **{"window": (2, 2), "stride": (2, 2), **how})
-    assert not {PoolTask, SharesTask, SpreadTask, OverlapTask} & {*pooled.kinds()}
+    assert not {PoolTask, SharesTask, OverlapTask} & {*pooled.kinds()}
 
 
 def test_windows_that_are_kept_are_there(eager: None) -> None:

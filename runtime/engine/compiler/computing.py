@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from gradwire.runtime.engine.compiler.emit import Emitter
 from gradwire.runtime.engine.compiler.front import (
     FOLDS,
-    Ending,
     Images,
     copy_of,
     correlation_of,
@@ -46,10 +45,6 @@ APART = 1 << 8
 
 EACH = 2
 """What ``jobs`` counts as the work on an element that is read and written."""
-
-
-PLAIN = Ending()
-"""Nothing is done to sums over windows."""
 
 
 @lru_cache(maxsize=256)
@@ -116,20 +111,14 @@ def product(
     return Computation(found, left, work, [right])
 
 
-def correlation(
-    windows: Images, weights: Array, out: Array, ending: Ending = PLAIN, above: Array | None = None
-) -> Job:
-    """The job that computes sums over windows (see ``correlation_of``); 0 where ``above``, which
-    lies as the result does, is not above 0.
-    """
-    store = correlation_of(windows, weights, out, ending, above is not None)
-    found = _cheapest(store)
+def correlation(windows: Images, weights: Array, out: Array) -> Job:
+    """The job that computes sums over windows (see ``correlation_of``)."""
+    found = _cheapest(correlation_of(windows, weights, out))
     units, vectors = found.nest.units, windows.vectors
     tables = {"table_v": np.pad(vectors, ((0, -len(vectors) % units), (0, 0)), "edge")}
     tables |= {"table_k": windows.taps}
     work = out.size * windows.taps.size // MULTIPLICATIONS
-    others = windows.images, ending.bias, above
-    return Computation(found, weights, work, others, tables).into(out)
+    return Computation(found, weights, work, [windows.images], tables).into(out)
 
 
 def taps(windows: Images, gradients: Array, out: Array, groups: int) -> Job:
@@ -143,22 +132,13 @@ def taps(windows: Images, gradients: Array, out: Array, groups: int) -> Job:
     return Computation(found, gradients, work, [windows.images], tables).into(out)
 
 
-def gathered(
-    images: Images,
-    rows: Array,
-    terms: Array,
-    factors: Array,
-    out: Array,
-    ending: Ending = PLAIN,
-    above: Array | None = None,
-) -> Job:
+def gathered(images: Images, rows: Array, terms: Array, factors: Array, out: Array) -> Job:
     """The job that computes sums of what is at ``rows`` and ``terms``, tables of bytes, in images
     times factors (see ``gathered_of``).
     """
-    found = _cheapest(gathered_of(images.group, factors, out, ending, above is not None))
-    work = out.size * terms.size // MULTIPLICATIONS
-    others = images.images, ending.bias, above
-    return Computation(found, factors, work, others, {"table_v": rows, "table_k": terms}).into(out)
+    found = _cheapest(gathered_of(images.group, factors, out))
+    work, tables = out.size * terms.size // MULTIPLICATIONS, {"table_v": rows, "table_k": terms}
+    return Computation(found, factors, work, [images.images], tables).into(out)
 
 
 def _cheapest(store: Store) -> Schedule:
@@ -175,10 +155,10 @@ class Computation:
         schedule: Schedule,
         source: Array,
         work: int,
-        others: Sequence[Array | None] = (),
+        others: Sequence[Array] = (),
         tables: Mapping[str, Array] = {},
     ) -> None:
-        arrays = {f"array{i}": x for i, x in enumerate(others, 2) if x is not None} | dict(tables)
+        arrays = {f"array{i}": x for i, x in enumerate(others, 2)} | dict(tables)
         nest, self._kept = schedule.nest, [source, *arrays.values()]
         self._frame = machine.frame(
             nest.frame, array0=source, array1=0, **arrays, **schedule.numbers

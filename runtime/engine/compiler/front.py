@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-@by_identity
-class Ending(NamedTuple):
-    """What is done to sums over windows before they are written: a number for each filter is added,
-    and what is less than 0 is 0.
-    """
-
-    bias: Array | None = None
-    has_relu: bool = False
-
-
 FOLDS = {"sum": "sum", "max": "max", "min": "min", "cumulative_sum": RUNNING}
 """What primitives fold."""
 
@@ -96,22 +86,19 @@ class Images(NamedTuple):
     row: int
 
 
-def correlation_of(
-    windows: Images, weights: Array, out: Array, ending: Ending, is_clipped: bool
-) -> Store:
+def correlation_of(windows: Images, weights: Array, out: Array) -> Store:
     """Sums over windows: weights are (groups, filters, taps), the result is (batch, filters, …)."""
     groups, filters, _ = weights.shape
     n, g, r = Axis("n", len(out)), Axis("g", groups), Axis("r", filters)
     size, dtype = out.itemsize, out.dtype.name
     v = Axis("v", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
-    k, bias = Axis("k", windows.taps.size), ending.bias
+    k = Axis("k", windows.taps.size)
     channel = out.strides[1]
     images = _steps([n, g, v, k], [windows.images.strides[0], windows.group, size, size])
     fold = Fold("sum", Read(0, _steps([g, r, k], weights.strides), dtype), (k,))
     fold = fold._replace(by=Read(2, images, dtype))
     steps = _steps([n, g, r, v], [out.strides[0], r.extent * channel, channel, size])
-    added = None if bias is None else Read(3, _steps([g, r], bias.strides), dtype)
-    return Store(1, steps, dtype, fold, added, ending.has_relu, is_clipped, windows.row)
+    return Store(1, steps, dtype, fold, row=windows.row)
 
 
 def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store:
@@ -130,19 +117,16 @@ def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store
     return Store(1, _steps([g, r, v], [r.extent * row, row, size]), dtype, fold, row=windows.row)
 
 
-def gathered_of(group: int, factors: Array, out: Array, ending: Ending, is_clipped: bool) -> Store:
+def gathered_of(group: int, factors: Array, out: Array) -> Store:
     """Sums of what is gathered times factors (groups, filters, terms); the result is (rows, groups,
     filters), and ``group`` are the bytes between groups of what is gathered.
     """
-    size, dtype, bias = out.itemsize, out.dtype.name, ending.bias
+    size, dtype = out.itemsize, out.dtype.name
     g, v, k = (Axis(*x) for x in zip("gvk", factors.shape, strict=True))
     r = Axis("r", len(out))
     fold = Fold("sum", Read(0, _steps([g, v, k], factors.strides), dtype), (k,))
     fold = fold._replace(by=Read(2, _steps([g, r, k], [group, 1, size]), dtype))
-    added = None if bias is None else Read(3, _steps([g, v], bias.strides), dtype)
-    steps = _steps([r, g, v], out.strides)
-    store = Store(1, steps, dtype, fold, added, ending.has_relu, is_clipped)
-    return store._replace(is_gathered=True)
+    return Store(1, _steps([r, g, v], out.strides), dtype, fold, is_gathered=True)
 
 
 def _axes(source: Array) -> list[Axis]:

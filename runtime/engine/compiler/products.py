@@ -321,15 +321,12 @@ class _Products:
 
         fold = self.store.term
         assert fold.by is not None, "products are added"
-        bias = self.store.bias
         store = self.store._replace(
             steps=steps(1, self.store.steps),
             term=fold._replace(of=read(fold.of), by=read(fold.by), axes=(names[self.k],)),
-            bias=None if bias is None else read(bias),
             row=min(self.store.row, 1),
         )
-        arrays = [f"array{i}" for i in (0, 1, 2, *([3] if bias else []))]
-        arrays += ["array4"] if store.is_clipped else []
+        arrays = ["array0", "array1", "array2"]
         arrays += ["table_v", "table_k"] if self.has_tables else []
         is_short = not choice.is_along and columns < choice.units * choice.lanes
         nest = Nest(

@@ -59,12 +59,6 @@ class Store(NamedTuple):
     steps: Steps
     dtype: str
     term: Fold
-    bias: Read | None = None
-    """What is added to each,"""
-    has_relu: bool = False
-    """and whether what is less than 0 is 0 then: of sums of products."""
-    is_clipped: bool = False
-    """Whether it is 0 where array 4, which lies as the result does, is not above 0."""
     row: int = 0
     """In sums over windows, the results that lie side by side at most, along the axis ``v``. These
     are of places, and the terms ``k`` of taps, of which tables say where in array 2 they are.
@@ -75,7 +69,7 @@ class Store(NamedTuple):
     @property
     def reads(self) -> list[Read]:
         """All that is read."""
-        return [x for x in (self.term.of, self.term.by, self.bias) if x is not None]
+        return [x for x in (self.term.of, self.term.by) if x is not None]
 
 
 def merged(store: Store) -> Store:
@@ -112,4 +106,4 @@ def _renamed(store: Store, names: dict[Axis, Axis | None]) -> Store:
     folded = tuple(axis for axis in axes if axis is not None)
     of = term.of._replace(steps=steps(term.of.steps))
     term = term._replace(of=of, axes=folded, by=read(term.by))
-    return store._replace(steps=steps(store.steps), term=term, bias=read(store.bias))
+    return store._replace(steps=steps(store.steps), term=term)

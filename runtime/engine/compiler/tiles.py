@@ -221,8 +221,7 @@ class Tiles(Emitter):
             numbers, vectors = self._lines(place), self._vectors_of(place, firsts)
             self._fetch(places, vectors)
             sums = self._summed(numbers, vectors)
-        biases = self._biases(place, row, firsts)
-        (self._kept if self.nest.in_parts else self._end)(sums, places, biases)
+        (self._kept if self.nest.in_parts else self._end)(sums, places)
 
     def _outs(self, start: str, firsts: list[str]) -> list[list[str]]:
         """Where each sum belongs."""
@@ -335,46 +334,17 @@ class Tiles(Emitter):
             place = w.add(place, w.multiply(k, line.step))
         return w.add(place, line.away) if line.away else place
 
-    def _biases(self, place: Place, row: str, firsts: list[str]) -> list[str]:
-        """What is added to each sum, if anything is."""
-        w, units, rows = self.w, self.nest.units, self.tile.rows
-        if self.nest.store.bias is None:
-            return []
-        axis = next((axis for axis in self._steps[3] if axis.name in "vr"), None)
-        if axis is not None and axis.name == "v" and not self.nest.is_along:
-            found = [self._further(place[3], 3, axis, x) for x in firsts]
-            return [w.load(x) for x in self._spread(found, w.lanes * w.bytes)] * rows
-        is_row = axis is not None and axis.name == "r"
-        start, count = place[3], 1
-        if axis is not None:
-            start = self._further(start, 3, axis, row if is_row else firsts[0])
-            count = rows if is_row else units
-        places = [self._further(start, 3, axis, i) if axis else start for i in range(count)]
-        spread = [w.spread(x, 0) for x in places]
-        return [
-            spread[a if is_row else u if axis else 0] for a in range(rows) for u in range(units)
-        ]
-
-    def _end(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
+    def _end(self, sums: list[str], places: list[list[str]]) -> None:
         """Write what is complete."""
         w = self.w
         for i, x in enumerate(sums):
             place = places[i // self.nest.units][i % self.nest.units]
             if self.nest.is_along:
-                x = w.everywhere(w.element, w.total(x))
-            if biases:
-                x = w.plus(x, biases[i])
-            if self.nest.store.has_relu:
-                x = w.largest(x, "zeroinitializer")
-            if self.nest.store.is_clipped:
-                above = w.load(w.add(place, w.subtract("%array4", "%array1")))
-                x = w.masked(w.compare("ogt", above, "zeroinitializer"), x)
-            if self.nest.is_along:
-                w.store_element(w.first(x), place)
+                w.store_element(w.total(x), place)
             else:
                 w.store(x, place)
 
-    def _kept(self, sums: list[str], places: list[list[str]], biases: list[str]) -> None:
+    def _kept(self, sums: list[str], places: list[list[str]]) -> None:
         """Add the sums of the parts before, and keep these, or write them after the last part."""
         w = self.w
         first, count = self._terms
@@ -391,7 +361,7 @@ class Tiles(Emitter):
                 w.name(w.plus(w.load(x), name), f"{name}.next")
         more = w.least(w.subtract(self._length, w.add(first, count)), 1)
         with self._loop(more, 1):
-            self._end(names, places, biases)
+            self._end(names, places)
         with self._loop(0, more):
             for name, x in zip(names, kept, strict=True):
                 w.store(name, x)

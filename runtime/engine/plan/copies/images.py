@@ -35,26 +35,20 @@ def copying(target: Array, source: Array) -> Step:
     return partial(np.copyto, target, source, "same_kind") if found is None else found.into(target)
 
 
-def interleaving(target: Array, phases: Array, above: Array | None) -> Step:
-    """Writes the columns of images, or of two images in turns: (one or two, *images).
-
-    Where ``above``, which lies as the target does, is given and not above 0, 0 is written instead.
-    """
+def interleaving(target: Array, phases: Array) -> Step:
+    """Writes the columns of images, or of two images in turns: (one or two, *images)."""
     name, (rows, columns) = target.dtype.name, phases.shape[3:]
     numbers = frame(
         TURNS,
         **planes(g=phases, out=target),
         phase=phases.strides[0],
-        image=target if above is None else above,
         rows=rows,
         columns=columns,
     )
-    kernel = in_turns(name, vector(name, columns), len(phases), above is not None)
-    return on_planes(kernel, numbers, target, [phases, target, above])
+    kernel = in_turns(name, vector(name, columns), len(phases))
+    return on_planes(kernel, numbers, target, [phases, target])
 
 
-def on_planes(
-    kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array | None]
-) -> Step:
+def on_planes(kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array]) -> Step:
     """A step that calls a kernel for all planes of images; ``kept`` is what its frame points to."""
     return divided(kernel, numbers, images.shape[0] * images.shape[1], images.size, kept)

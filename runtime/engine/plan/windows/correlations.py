@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.computing import correlation
-from gradwire.runtime.engine.compiler.front import Ending
 from gradwire.runtime.engine.plan.copies.images import copying
 from gradwire.runtime.engine.plan.windows import filterwise
 
@@ -29,35 +28,23 @@ def correlate(
     along: Phase,
     weights: Array,
     out: Array,
-    bias: Array | None = None,
-    has_relu: bool = False,
-    above: Array | None = None,
 ) -> list[Step]:
-    """Steps that compute one phase of a value: images times weights, plus a bias, and its ReLU.
+    """Steps that compute one phase of a value: images times weights.
 
-    Weights are (groups, filters, channels, rows, columns), the bias is (groups, filters); ``out``
-    is contiguous and of the dtype of the images. The result is 0 where ``above``, an array like
-    ``out``, is not above 0.
+    Weights are (groups, filters, channels, rows, columns); ``out`` is contiguous and of the dtype
+    of the images.
     """
     groups, filters, channels = weights.shape[:3]
-    steps, found = _lying(weights, weights[0, 0].flags.c_contiguous, images.dtype)
-    if bias is not None:
-        more, bias = _lying(bias, True, images.dtype)
-        steps += more
+    steps: list[Step] = []
+    if weights.dtype != images.dtype or not weights[0, 0].flags.c_contiguous:
+        weights, source = np.empty(weights.shape, images.dtype), weights
+        steps.append(copying(weights, source))
     windows = rows.windows(images, channels, down, along)
-    packed, ending = found.reshape(groups, filters, -1), Ending(bias, has_relu)
+    packed = weights.reshape(groups, filters, -1)
     if filterwise.suits(images.dtype, filters, along.positions):
         places = rows.places(images, down, along)
-        return [*steps, *filterwise.correlate(value, windows, places, packed, out, ending, above)]
-    return [*steps, correlation(windows, packed, out, ending, above)]
-
-
-def _lying(x: Array, lies_so: bool, dtype: Any) -> tuple[list[Step], Array]:
-    """An array of this dtype; a copy, and the step that fills it, unless it lies so already."""
-    if lies_so and x.dtype == dtype:
-        return [], x
-    found = np.empty(x.shape, dtype)
-    return [copying(found, x)], found
+        return [*steps, *filterwise.correlate(value, windows, places, packed, out)]
+    return [*steps, correlation(windows, packed, out)]
 
 
 def wide(dtype: Any) -> Any:

@@ -14,7 +14,7 @@ from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.compiler.front import Ending, Images
+    from gradwire.runtime.engine.compiler.front import Images
     from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
@@ -31,13 +31,7 @@ def _filled(count: int, lanes: int) -> float:
 
 
 def correlate(
-    value: Value,
-    images: Images,
-    places: Array,
-    weights: Array,
-    out: Array,
-    ending: Ending,
-    above: Array | None,
+    value: Value, images: Images, places: Array, weights: Array, out: Array
 ) -> list[Step]:
     """Steps that compute what ``correlation`` does, from where places are in all images.
 
@@ -45,12 +39,8 @@ def correlate(
     """
     groups, filters, _ = weights.shape
     found = allocate(value, (places.size, groups, filters), out.dtype)
-    steps: list[Step] = []
-    if above is not None:
-        above, source = allocate(value, found.shape, out.dtype), above
-        steps.append(copying(_across(above, source), source))
-    steps.append(gathered(images, places, images.taps, weights, found, ending, above))
-    return [*steps, copying(out, _across(found, out))]
+    job = gathered(images, places, images.taps, weights, found)
+    return [job, copying(out, _across(found, out))]
 
 
 def _across(x: Array, images: Array) -> Array:

@@ -31,8 +31,7 @@ AROUND = ("image", "image_plane", "image_row", "out", "out_plane", "out_row", "m
           "most_plane", "most_row", "won", "rows", "columns")  # fmt: skip
 """The frame of ``around``: ``rows`` are those of the image, ``columns`` groups of neighbours."""
 
-TURNS = ("g", "g_plane", "g_row", "phase", "out", "out_plane", "out_row", "image", "rows",
-         "columns")  # fmt: skip
+TURNS = ("g", "g_plane", "g_row", "phase", "out", "out_plane", "out_row", "rows", "columns")
 """The frame of ``in_turns``: addresses, bytes and the lengths of ``g``, all int64."""
 
 
@@ -145,21 +144,15 @@ def around(how: Around, compares: bool, clipped: bool) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def in_turns(dtype: str, lanes: int, phases: int, clipped: bool) -> Kernel:
-    """The columns of images in turns: of one or two, ``phase`` bytes apart. With ``clipped`` there
-    is 0 where ``image``, which lies as ``out`` does, is not above 0.
-    """
+def in_turns(dtype: str, lanes: int, phases: int) -> Kernel:
+    """The columns of images in turns: of one or two, ``phase`` bytes apart."""
     w = Assembly("in_turns", dtype, lanes, TURNS)
     with _vectors_of(w) as (plane, row, column):
         first = _place(w, "g", "g", plane, row, column, w.bytes)
-        step, zero, parts = phases * w.bytes, w.constant(0.0), []
-        above = _place(w, "image", "out", plane, row, column, step) if clipped else ""
-        for i in range(phases):
-            part = w.plus(w.load(w.add(first, w.multiply("%phase", i))), zero)  # makes 0 of −0
-            if clipped:
-                part = _clipped(w, part, w.every(phases, w.add(above, i * w.bytes)))
-            parts.append(part)
-        w.store_side_by_side(parts, _place(w, "out", "out", plane, row, column, step))
+        places = (w.add(first, w.multiply("%phase", i)) for i in range(phases))
+        parts = [w.plus(w.load(x), w.constant(0.0)) for x in places]  # makes 0 of −0
+        out = _place(w, "out", "out", plane, row, column, phases * w.bytes)
+        w.store_side_by_side(parts, out)
     return Kernel(*machine.function(w.text(), "in_turns", is_vector=True))
 
 

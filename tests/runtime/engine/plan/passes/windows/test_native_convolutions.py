@@ -255,15 +255,15 @@ def both(outputs: list[Value], numbers: dict[Value, Array]) -> tuple[list[Array]
 
 
 class Layer:
-    """A convolution of leaves in groups, and a bias for it."""
+    """A convolution of leaves, and a bias for it."""
 
-    def __init__(self, dtype: str = "float32", groups: int = 1, filters: int = 5) -> None:
+    def __init__(self, filters: int = 5) -> None:
         trace = Trace()
         self.xp = trace.xp
-        shapes = (2, 2 * groups, 9, 21), (filters * groups, 2, 3, 3), (filters * groups, 1, 1)
-        self.leaves = [trace.apply(LEAF, shape=shape, dtype=dtype) for shape in shapes]
+        shapes = (2, 2, 9, 21), (filters, 2, 3, 3), (filters, 1, 1)
+        self.leaves = [trace.apply(LEAF, shape=shape, dtype="float32") for shape in shapes]
         self.x, self.w, self.bias = self.leaves
-        self.out = self.xp.conv2d(self.x, self.w, (1, 2), ((1, 1), (0, 1)), (1, 1), groups)
+        self.out = self.xp.conv2d(self.x, self.w, (1, 2), ((1, 1), (0, 1)))
 
     def numbers(self) -> dict[Value, Array]:
         rng = np.random.default_rng(0)
@@ -301,10 +301,6 @@ def test_gradients_below_a_relu(
     found, expected = both(below.outputs, numbers)
     bound = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-13}[dtype]
     np.testing.assert_allclose(found[0], expected[0], rtol=bound, atol=bound)
-    plan = Plan(below.outputs, (passes.native_convolutions,))
-    (task,) = (task for _, task in plan.parts if isinstance(task, ImageGradientTask))
-    is_part = dtype != "float16" and stride[1] <= 2 and columns % stride[1] == 0
-    assert ("where" in {value.primitive.name for value in task.covers}) == is_part
 
 
 def test_gradients_below_a_relu_by_weights_that_are_no_numbers(eager: None) -> None:
@@ -315,44 +311,6 @@ def test_gradients_below_a_relu_by_weights_that_are_no_numbers(eager: None) -> N
     np.testing.assert_array_equal(np.isnan(found[0]), np.isnan(expected[0]))
     np.testing.assert_array_equal(np.isinf(found[0]), np.isinf(expected[0]))
     np.testing.assert_array_equal(found[0] == 0, expected[0] == 0)
-
-
-def test_gradients_of_other_masks_are_not_taken_for_those_of_a_relu(eager: None) -> None:
-    trace = Trace()
-    xp, geometry = trace.xp, Geometry((3, 3))
-    g = trace.apply(LEAF, shape=(2, 4, 7, 9), dtype="float32")
-    w = trace.apply(LEAF, shape=(4, 3, 3, 3), dtype="float32")
-    x = trace.apply(LEAF, shape=(2, 3, 9, 11), dtype="float32")
-    outputs = []
-    for i, (level, other) in enumerate(((0.5, 0.0), (0.0, 1.0), (0.0, -0.0))):
-        back = xp.conv2d_x(g * (i + 1), w, x.shape, geometry, 1)
-        outputs.append(xp.where(x > level, back, xp.broadcast_to(xp.asarray(other), x.shape)))
-    back = xp.conv2d_x(g * 7, w, x.shape, geometry, 1)
-    outputs += [xp.where(x > 0, xp.zeros_like(back), back), xp.where(x > 0, back, xp.zeros_like(x))]
-    rng = np.random.default_rng(0)
-    numbers = {v: rng.standard_normal(v.shape).astype(np.float32) for v in (g, w, x)}
-    for a, b in zip(*both(outputs, numbers), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.sampled(one_in=11)
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("follows", ["bias", "relu", "both", "both, bias first"])
-@pytest.mark.parametrize(("groups", "filters"), [(1, 5), (2, 3), (1, 8), (3, 1)])
-def test_a_bias_and_a_relu_are_part_of_it(
-    groups: int, filters: int, follows: str, dtype: str, eager: None
-) -> None:
-    layer = Layer(dtype, groups, filters)
-    y = layer.out
-    if follows != "relu":
-        y = layer.bias + y if "first" in follows else y + layer.bias
-    if follows != "bias":
-        y = layer.xp.relu(y)
-    plan = Plan([y], (passes.native_convolutions,))
-    assert tasks_of(plan) == [ConvolutionTask]
-    found, expected = both([y], layer.numbers())
-    bound = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-13}[dtype]
-    np.testing.assert_allclose(found[0], expected[0], rtol=bound, atol=bound)
 
 
 def test_what_else_reads_a_convolution_finds_it(eager: None) -> None:
@@ -380,7 +338,7 @@ def test_what_is_no_number_passes_a_relu(eager: None) -> None:
 
 
 def test_images_are_laid_out_by_whoever_comes_first(eager: None) -> None:
-    """The first convolution waits for a bias that is made of the second."""
+    """The last convolution has a bias that is made of the first."""
     layer = Layer(filters=4)
     xp = layer.xp
     other = xp.conv2d(layer.x, layer.w * 2, (1, 2), ((1, 1), (0, 1)))

@@ -92,6 +92,18 @@ def test_threads_that_are_not_asked_stay_out() -> None:
     assert found == {threading.get_ident()}
 
 
+def test_no_more_threads_help_than_a_job_is_worth() -> None:
+    own, meet = Team(2), threading.Barrier(3, timeout=60)
+    threads.limit(3)
+    own.share(job(lambda *_: meet.wait(), 3))  # all are awake
+    threads.limit(2)
+    for _ in range(20):
+        found: set[int] = set()
+        own.share(job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20))  # noqa: B023  # called within its own turn
+        assert len(found) <= 2
+    own.end()
+
+
 def test_without_threads_the_caller_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -3,6 +3,10 @@
 The loops of this engine are written for one element and vectorised by LLVM. In them a function is
 called by name: LLVM calls the one of a register instead, and the code of ``libraries`` takes its
 place.
+
+These are beside the functions for any width, ``singles``, since they take less time: in loops for
+Ice Lake, by llvm-mca, exp, log, log1p and tanh two thirds, erf three quarters, sigmoid four fifths,
+softplus nine tenths.
 """
 
 from __future__ import annotations

@@ -113,7 +113,6 @@ _of_matrices = computing("solve", "inverse", "determinant", "determinant_sign", 
 _slow_reductions = computing("max", "min", "softmax", "log_softmax", "logsumexp", times=16)
 _rows_added = computing("scatter_add")
 _of_images = computing("conv2d", "conv2d_w", "conv2d_x")
-_softmax = computing("softmax", "log_softmax")
 _embedded = computing("embed")
 
 lookups = LatePass("lookups", "lookups", _rows_added)
@@ -128,7 +127,6 @@ sums = LatePass("sums", "sums", computing("add", times=7))
 rowwise = NativePass("elementwise.rowwise", "rowwise", _along_axes)
 columnwise = NativePass("elementwise.columnwise", "columnwise", _along_axes)
 components = NativePass("elementwise.components", "components", _large)
-softmaxes = NativePass("softmaxes", "softmaxes", _softmax)
 groups = LatePass("elementwise.groups", "groups", _many)
 groups_of_few = LatePass("elementwise.groups", "groups_of_few", _many)
 native_scalars = NativePass("scalar.native_scalars", "native_scalars", _scalars)
@@ -152,8 +150,8 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, product_sums, margins, parts,
-    rowwise, columnwise, components, softmaxes, groups, native_scalars, scalars, short, fused,
-    tiles, native_products, small_products, compiled, solutions, margins_shared,
+    rowwise, columnwise, components, groups, native_scalars, scalars, short, fused, tiles,
+    native_products, small_products, compiled, solutions, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -42,7 +42,8 @@ def axes_reduced(task: Task) -> int:
         return 0
     while first < rank - 1 and shape[first] == 1:
         first += 1
-    return rank - first if first else 0
+    is_whole = first == 0 and task.value.size == 1  # what adds up all elements needs no rows
+    return 0 if is_whole or not axes else rank - first
 
 
 def row_axes(tasks: Iterable[Task]) -> dict[Shape, int]:

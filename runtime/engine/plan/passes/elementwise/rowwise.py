@@ -4,7 +4,7 @@ Each row goes through all of the region while it is in the first-level cache: th
 elements, what is computed with that, the largest of the results, and so on. Arithmetic is equal bit
 for bit to that of the plain plan; sums of rows are added in float64, functions have the error
 bounds of ``gradwire.runtime.engine.plan.native.functions``, and a softmax is within 8 units in the
-last place, or 0 where it is no normal number; its logarithm within 3 of the larger one of it and
+last place, or 0 where it is less than e⁻⁸⁷; its logarithm within 3 of the larger one of it and
 the difference from the largest element.
 
 A row may have several axes, such as those of an image or of a group of channels; some arrays have
@@ -82,7 +82,7 @@ LARGE = 1 << 12
 SHORTEST = 32
 """Elements of a row from which the vectorised loop is faster."""
 
-LONGEST = 1 << 17
+LONGEST = 1 << 18
 """Elements up to which some rows fit into a second-level cache."""
 
 FEWEST = 1 << 8

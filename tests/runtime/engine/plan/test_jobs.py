@@ -202,6 +202,7 @@ def test_several_callers_share_at_once() -> None:
 def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     """Machine code, whose parts take no longer than the protocol between threads does."""
     from gradwire.runtime.engine.plan.native.logarithms import logarithms
+
     from gradwire.runtime.engine.plan.native.machine import frame, library
 
     def work(seed: int) -> None:

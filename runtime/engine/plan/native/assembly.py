@@ -38,6 +38,14 @@ class Assembly:
         self._lines.append(f"%v{self._count} = {text}")
         return f"%v{self._count}"
 
+    def run(self, text: str) -> None:
+        """Append an instruction that has no result."""
+        self._lines.append(text)
+
+    def declare(self, text: str) -> None:
+        """Declare a function; once is enough."""
+        self._declared.add(text)
+
     def add(self, a: str, b: str | int) -> str:
         """``a + b`` of int64."""
         return self.put(f"add i64 {a}, {b}")
@@ -64,28 +72,28 @@ class Assembly:
 
     def entry(self, address: str, index: str | int) -> str:
         """The int64 of this index in the table at an address."""
-        place = self._at(address, self.multiply(str(index), 8))
+        place = self.pointer(address, self.multiply(str(index), 8))
         return self.put(f"load i64, ptr {place}")
 
     def load(self, address: str) -> str:
         """A vector."""
-        return self.put(f"load {self.vector}, ptr {self._at(address)}, align {self.bytes}")
+        return self.put(f"load {self.vector}, ptr {self.pointer(address)}, align {self.bytes}")
 
     def load_converted(self, address: str, dtype: str) -> str:
         """A vector of elements of another dtype, converted."""
         kind, size = f"<{self.lanes} x {TYPES[dtype]}>", int(dtype[5:]) // 8
-        found = self.put(f"load {kind}, ptr {self._at(address)}, align {size}")
+        found = self.put(f"load {kind}, ptr {self.pointer(address)}, align {size}")
         how = "fpext" if size < self.bytes else "fptrunc"
         return self.put(f"{how} {kind} {found} to {self.vector}")
 
     def spread(self, address: str, index: int) -> str:
         """The element of this index at an address, as a vector of equals."""
-        place = self._at(address, index * self.bytes)
+        place = self.pointer(address, index * self.bytes)
         return self.everywhere(self.element, self.put(f"load {self.element}, ptr {place}"))
 
     def load_element(self, address: str) -> str:
         """One element."""
-        return self.put(f"load {self.element}, ptr {self._at(address)}")
+        return self.put(f"load {self.element}, ptr {self.pointer(address)}")
 
     def copy(self, source: str, target: str) -> None:
         """Copy one element from an address to another."""
@@ -97,7 +105,7 @@ class Assembly:
         while done < length:
             while some > length - done:
                 some //= 2
-            places = (self._at(x, done * self.bytes) for x in (source, target))
+            places = (self.pointer(x, done * self.bytes) for x in (source, target))
             kind = f"<{some} x {self.element}>, ptr"
             found = self.put(f"load {kind} {next(places)}, align {self.bytes}")
             self._lines.append(
@@ -107,7 +115,7 @@ class Assembly:
 
     def store_element(self, element: str, address: str, kind: str | None = None) -> None:
         """Write one element, or a number of another LLVM type ``kind``."""
-        self._lines.append(f"store {kind or self.element} {element}, ptr {self._at(address)}")
+        self._lines.append(f"store {kind or self.element} {element}, ptr {self.pointer(address)}")
 
     def size(self, element: str) -> str:
         """The absolute value of one element."""
@@ -177,13 +185,13 @@ class Assembly:
     def store(self, vector: str, address: str) -> None:
         """Write a vector."""
         self._lines.append(
-            f"store {self.vector} {vector}, ptr {self._at(address)}, align {self.bytes}"
+            f"store {self.vector} {vector}, ptr {self.pointer(address)}, align {self.bytes}"
         )
 
     def stream(self, vector: str, address: str) -> None:
         """Write a vector past the caches, to a multiple of its length; see ``wait``."""
         length = self.lanes * self.bytes
-        place = f"ptr {self._at(address)}, align {length}, !nontemporal !0"
+        place = f"ptr {self.pointer(address)}, align {length}, !nontemporal !0"
         self._lines.append(f"store {self.vector} {vector}, {place}")
 
     def wait(self) -> None:
@@ -254,7 +262,7 @@ class Assembly:
     def load_where(self, mask: str, address: str) -> str:
         """A vector, 0 where the mask is not set; nothing is read there."""
         return self._call(
-            self.vector, f"llvm.masked.load.{self._suffix}.p0", f"ptr {self._at(address)}",
+            self.vector, f"llvm.masked.load.{self._suffix}.p0", f"ptr {self.pointer(address)}",
             f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}", f"{self.vector} zeroinitializer",
         )  # fmt: skip
 
@@ -262,13 +270,13 @@ class Assembly:
         """Write a vector where the mask is set."""
         self._run(
             f"llvm.masked.store.{self._suffix}.p0", f"{self.vector} {vector}",
-            f"ptr {self._at(address)}", f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}",
+            f"ptr {self.pointer(address)}", f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}",
         )  # fmt: skip
 
     def fetch(self, address: str, *, for_writing: bool) -> None:
         """Bring what lies at an address into a cache, the first-level one for writing."""
         how, level = f"i32 {int(for_writing)}", f"i32 {3 if for_writing else 2}"
-        self._run("llvm.prefetch.p0", f"ptr {self._at(address)}", how, level, "i32 1")
+        self._run("llvm.prefetch.p0", f"ptr {self.pointer(address)}", how, level, "i32 1")
 
     def masked(self, mask: str, vector: str) -> str:
         """A vector, 0 where the mask is not set."""
@@ -283,18 +291,20 @@ class Assembly:
         carried: Mapping[str, str] | None = None,
         further: Mapping[str, str] | None = None,
         kind: str | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> Iterator[str]:
         """A loop over int64 from start to stop; the body follows.
 
-        ``carried`` are vectors, or of another LLVM type ``kind``, with their first values: once the
-        body has run, ``%x`` is what ``further`` names, or else ``%x.next``, also after the loop.
+        ``carried`` are vectors, or of another LLVM type ``kind``, or each of its own of ``kinds``,
+        with their first values: once the body has run, ``%x`` is what ``further`` names, or else
+        ``%x.next``, also after the loop.
         """
         last = {x: f"{x}.next" for x in carried or {}} | dict(further or {})
-        before, kind = self._block, kind or self.vector
+        before, kind, kinds = self._block, kind or self.vector, kinds or {}
         self._lines += [
             f"br label %{name}.head", f"{name}.head:",
             f"%{name} = phi i64 [{start}, %{before}], [%{name}.next, %{name}.last]",
-            *(f"{x} = phi {kind} [{first}, %{before}], [{last[x]}, %{name}.last]"
+            *(f"{x} = phi {kinds.get(x, kind)} [{first}, %{before}], [{last[x]}, %{name}.last]"
               for x, first in (carried or {}).items()),
             f"%{name}.more = icmp slt i64 %{name}, {stop}",
             f"br i1 %{name}.more, label %{name}.body, label %{name}.end", f"{name}.body:",
@@ -335,7 +345,8 @@ class Assembly:
         kind = self.vector
         return self.put(f"shufflevector {kind} {a}, {kind} {b}, <{len(chosen)} x i32> <{indices}>")
 
-    def _at(self, address: str, offset: str | int = 0) -> str:
+    def pointer(self, address: str, offset: str | int = 0) -> str:
+        """The pointer to an address, or to what is so many bytes behind it."""
         place = self.put(f"inttoptr i64 {address} to ptr")
         return self.put(f"getelementptr i8, ptr {place}, i64 {offset}") if offset else place
 

@@ -18,13 +18,10 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import address, compiles
-from gradwire.runtime.engine.plan.native.rows.column_loops import (
-    column_scratch_bytes,
-    compiled_columns,
-)
-from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
 from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
 from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
@@ -163,9 +160,9 @@ class ColumnwiseTask(RowwiseTask):
             parts = []
             for recipe, some, first in zip(recipes, sheets, ends, strict=False):
                 calls = [(address(frames[first + i]), sheet.rows) for i, sheet in enumerate(some)]
-                kernel = compiled_columns(recipe).call
+                kernel = compiled_region(recipe).call
                 parts += shared(kernel, calls, by_sheets=False, work=prod(self.shape))
-            room = max(map(column_scratch_bytes, recipes))
+            room = max(map(scratch_bytes, recipes))
             return Job(parts, prod(self.shape), room, kept=(whole, frames))
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
@@ -190,7 +187,7 @@ class ColumnwiseTask(RowwiseTask):
         """Whether elements along these axes lie apart."""
         return lies(whole, self.behind) not in (Lies.ALONG, Lies.ONCE)
 
-    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> Recipe:
         """What is computed of these arrays (…, blocks, levels, columns)."""
         levels, columns = whole[0].shape[-2:]
         places = [
@@ -200,7 +197,7 @@ class ColumnwiseTask(RowwiseTask):
         program, numbers = self.program(whole, places, exponents)
         written = [numbers[x] for x in self.results]
         results = tuple(zip(written, places[len(self.inputs) :], strict=True))
-        return program.recipe(columns, results, (), ())._replace(parts=levels)
+        return program.recipe(columns, results, (), ())._replace(lines=levels, across=True)
 
 
 def _blocks(shape: Shape, axis: int) -> list[tuple[int, int, int]]:

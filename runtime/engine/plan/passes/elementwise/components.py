@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import compiles, native_name
-from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
 from gradwire.runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
 from gradwire.runtime.engine.plan.passes.elementwise.row_program import Program
@@ -201,7 +201,7 @@ class ComponentsTask(RowwiseTask):
         lies_apart = array.strides[-2] != array.itemsize
         return lies_apart and prod(self.shape) >= max(TURNED, MANY * x.size)
 
-    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> Recipe:
         """Each value of the region is as many as it has components."""
         program = Program()
         numbers: dict[Value, list[int]] = {}

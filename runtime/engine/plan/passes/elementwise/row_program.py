@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.calculus.primitives.elementwise import SUBTRACT
 from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.native import Operation
-from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -105,10 +105,10 @@ class Program:
         results: tuple[tuple[int, Place], ...],
         totals: tuple[int, ...],
         added: tuple[int, ...],
-    ) -> RowRecipe:
+    ) -> Recipe:
         """The whole."""
         operations, wide = tuple(self._operations), tuple(self._wide)
-        return RowRecipe(columns, tuple(self._operands), operations, wide, results, totals, added)
+        return Recipe(columns, tuple(self._operands), operations, wide, results, totals, added)
 
 
 def is_share(task: PlainTask, makers: Mapping[Value, PlainTask]) -> bool:

@@ -28,11 +28,11 @@ from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.calculus.primitives.elementwise import EXP
 from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import address, compiles, native_name
-from gradwire.runtime.engine.plan.native.rows.row_loops import compiled_rows, scratch_bytes
-from gradwire.runtime.engine.plan.native.rows.row_recipe import Place, RowRecipe
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
     Exponents,
     attributes_of,
@@ -219,7 +219,7 @@ class RowwiseTask(TiledTask):
         def job_for(exponents: Exponents) -> Job:
             recipe = self.recipe(whole, exponents)
             return Job(
-                shared(compiled_rows(recipe).call, calls, by_sheets=bool(sums), work=prod(shape)),
+                shared(compiled_region(recipe).call, calls, by_sheets=bool(sums), work=prod(shape)),
                 prod(shape),
                 scratch_bytes(recipe),
                 kept=(whole, parts, frames),  # only their addresses are used
@@ -310,11 +310,14 @@ class RowwiseTask(TiledTask):
         """Whether an array is copied first, and better so, because of how its rows lie."""
         return is_transposed(given) or lies(whole, self.axes) is None
 
-    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> RowRecipe:
+    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> Recipe:
         """What is computed of these arrays, of inputs and then of results."""
         how = [lies(x, self.axes) for x in whole]
+        line = prod(self.shape[1 - self.axes :]) if self.axes > 1 else 0
+        apart = {Lies.ALONG: (1, line), Lies.BY_PART: (0, 1)}
         places = [
-            Place(i, int(x is Lies.ALONG), by_part=x is Lies.BY_PART) for i, x in enumerate(how)
+            Place(i, step, depth=depth)
+            for i, (step, depth) in enumerate(apart.get(x or Lies.ONCE, (0, 0)) for x in how)
         ]
         program, numbers = self.program(whole, places, exponents)
         added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
@@ -331,8 +334,9 @@ class RowwiseTask(TiledTask):
             i for i, f in zip(totals, rest, strict=True) if isinstance(f, PartSum) and f.by_part
         ]
         if by_part or Lies.BY_PART in how:
-            parts = self.shape[-self.axes]
-            return recipe._replace(parts=parts, by_part=frozenset(by_part))
+            lines = self.shape[-self.axes]
+            columns = self.columns // lines
+            return recipe._replace(columns=columns, lines=lines, by_line=frozenset(by_part))
         return recipe
 
     def program(

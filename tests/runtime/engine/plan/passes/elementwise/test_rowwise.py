@@ -10,9 +10,9 @@ import pytest
 
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.norms import norm_of
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.native.rows.row_loops import compiled_rows
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.plan import Plan
@@ -247,7 +247,7 @@ def test_the_compiler_says_nothing_of_short_rows(
     columns: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("gradwire.runtime.engine.plan.native.machine.stored.load", lambda key: None)
-    compiled_rows.cache_clear()
+    compiled_region.cache_clear()
     trace = Trace()
     x, g = leaf(trace, 512, columns), leaf(trace, 512, columns)
     y = trace.xp.softmax(x, -1)

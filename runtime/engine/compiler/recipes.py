@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradwire.runtime.engine.plan.native.rows.folds import FOLDS
-
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.native.loops import Operation
+
+FOLDS = frozenset({"sum", "squares", "max", "min", "top", "union", "any", "all"})
+"""Operations that make one element of many. Sums are added in float64; "top" is the largest one,
+where NaN may be the least; "union" has the bits of all elements.
+"""
 
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
                     "equal", "less", "greater", "at"})  # fmt: skip
@@ -17,26 +20,25 @@ _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where"
 
 class Place(NamedTuple):
     """Where a value is in memory: in which array of the frame, from which element on, and how many
-    elements it is from column to column; 0 where a row has one element, or one for each part. Of
-    levels, ``depth`` is how many elements it is from one to the next.
+    elements it is from column to column and from line to line: 0 where it has one for all.
     """
 
     array: int
     step: int = 1
     offset: int = 0
-    by_part: bool = False
     depth: int = 0
 
 
-class RowRecipe(NamedTuple):
-    """What a kernel computes of rows of ``columns`` elements; equal recipes share one kernel.
+class Recipe(NamedTuple):
+    """What a kernel computes of rows, of which each has ``lines`` of ``columns`` elements; equal
+    recipes share one kernel.
 
     ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
-    element for every column. ``results`` are numbers, as in ``Recipe``, with the place to which
-    they are written. ``totals`` are the numbers of what is written as one float64 for each row;
-    ``added`` are those of what is added to a row, so that it has the sum of each column.
-
-    A row consists of ``parts`` of equal length; the totals in ``by_part`` are one float64 for each.
+    element for every place. ``results`` are numbers, as operands of operations are, with the place
+    to which they are written. Folds are of whole rows; where they are ``across`` columns, each
+    column has its own. ``totals`` are the numbers of what is written as one float64 for each row,
+    or for each line of those in ``by_line``; ``added`` are those of what is added to a row, so that
+    it has the sum of each column.
     """
 
     columns: int
@@ -46,8 +48,9 @@ class RowRecipe(NamedTuple):
     results: tuple[tuple[int, Place], ...]
     totals: tuple[int, ...] = ()
     added: tuple[int, ...] = ()
-    parts: int = 1
-    by_part: frozenset[int] = frozenset()
+    lines: int = 1
+    by_line: frozenset[int] = frozenset()
+    across: bool = False
 
     @property
     def arrays(self) -> int:
@@ -63,7 +66,7 @@ class Order:
     that of its level.
     """
 
-    def __init__(self, recipe: RowRecipe) -> None:
+    def __init__(self, recipe: Recipe) -> None:
         self._first = len(recipe.operands)
         self._wide = recipe.wide
         self._written = {i for i, _ in recipe.results}
@@ -92,7 +95,7 @@ class Order:
                 self.needed[i] = {0}
         self.count = 1 + max((k for some in self.computed.values() for k in some), default=0)
 
-    def _at_hand(self, recipe: RowRecipe, at: int) -> bool:
+    def _at_hand(self, recipe: Recipe, at: int) -> bool:
         return all(
             x < self._first or not recipe.wide[x - self._first]
             for x in recipe.operations[at].operands

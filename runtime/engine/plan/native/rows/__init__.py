@@ -1,1 +1,0 @@
-"""Machine code for regions that go through memory row by row."""

@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, number
+from gradwire.runtime.engine.plan.native.writer import STORED, TYPES, Writer, number
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.native.assembly import Assembly
 
-STORED = {"float32": ("float", 4), "float64": ("double", 8), "bool": ("i8", 1), "int32": ("i32", 4)}
-"""LLVM's type of an element in memory, and its bytes, by dtype."""
-
+_BUNDLE = re.compile(r"%e\d+\b")
 _PARTS = re.compile(
     r"splat \([^)]*\)|(?<![\w.%@])(float|double|i1|i8|i16|i32|i64)\b"
     r"|(?<=[ (])(0x[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false)(?=[,) ]|$)"
@@ -28,17 +26,43 @@ STRIDE = 8
 class Elements(Writer):
     """Instructions on vectors, in the notation of those on elements, and what reads and writes
     vectors of any dtype.
+
+    A name may stand for several vectors: then an instruction is one for each of ``vectors``, one
+    after another. While one waits for its result, the others go on; and they share constants.
     """
 
     def __init__(self, w: Assembly) -> None:
         super().__init__()
         self.w = w
+        self.vectors = 0
+        """How many vectors a name stands for; 0 for one."""
+        self._bundles: dict[str, list[str]] = {}
+
+    def bundle(self, vectors: list[str]) -> str:
+        """One name for some vectors."""
+        name = f"%e{len(self._bundles)}"
+        self._bundles[name] = vectors
+        return name
+
+    def each(self, name: str) -> list[str]:
+        """The vectors that a name stands for."""
+        return self._bundles.get(name) or [name] * max(1, self.vectors)
 
     def put(self, text: str) -> str:
         """Append an instruction."""
+        if not self.vectors:
+            return self._put(text)
+        return self.bundle([self._put(self._one(text, u)) for u in range(self.vectors)])
+
+    def _one(self, text: str, u: int) -> str:
+        """An instruction for one of the vectors that names stand for."""
+        return _BUNDLE.sub(lambda found: self._bundles[found[0]][u], text)
+
+    def _put(self, text: str) -> str:
         n = self.w.lanes
         if found := _OF_REGISTERS.match(text):
             name, x = found.groups()
+            self.w.declare(f"declare float @avx512.{name}(float)")
             return self.w.put(f"call <{n} x float> @avx512.{name}.{n}(<{n} x float> {x})")
         if found := _INTRINSIC.match(text):
             kind, name, suffix, operands = found.groups()
@@ -86,49 +110,80 @@ class Elements(Writer):
 
     # memory
 
-    def load(self, dtype: str, place: str, step: int = 1, count: int | None = None) -> str:
-        """A vector of elements so many apart; with ``count``, of so many, and then anything."""
-        w, (kind, size) = self.w, STORED[dtype]
-        n, some = w.lanes, count or w.lanes
+    def mask(self, some: int | str) -> str:
+        """A mask of so many elements; one that is given as it is."""
+        if isinstance(some, str):
+            return some
+        return f"<{', '.join(f'i1 {str(i < some).lower()}' for i in range(self.w.lanes))}>"
+
+    def load(self, dtype: str, place: str, step: int = 1, some: int | str | None = None) -> str:
+        """A vector of elements so many apart; perhaps of some, and then anything."""
+        w, (kind, size), n = self.w, STORED[dtype], self.w.lanes
         if step == 0:
             found = w.put(f"load {kind}, ptr {w.pointer(place)}, align {size}")
-            found = w.everywhere(kind, found)
-        elif step == 1 and some == n:
+            return self.number(dtype, w.everywhere(kind, found))
+        if step == 1 and some is None:
             found = w.put(f"load <{n} x {kind}>, ptr {w.pointer(place)}, align {size}")
-        elif 0 < step <= STRIDE:
-            length = (some - 1) * step + 1
-            found = w.put(f"load <{length} x {kind}>, ptr {w.pointer(place)}, align {size}")
-            places = [i * step if i < some else -1 for i in range(n)]
-            found = self.chosen(kind, found, length, places)
+            return self.number(dtype, found)
+        if isinstance(some, str) or abs(step) > STRIDE:
+            counted = ", ".join(f"i64 {i * step * size}" for i in range(n))
+            return self.gather(dtype, place, f"<{counted}>", some, is_row=step == 1)
+        count = some or n
+        length = (count - 1) * abs(step) + 1
+        first = w.add(place, (count - 1) * step * size) if step < 0 else place
+        found = w.put(f"load <{length} x {kind}>, ptr {w.pointer(first)}, align {size}")
+        places = [i * step + (length - 1 if step < 0 else 0) for i in range(count)]
+        found = self.chosen(kind, found, length, places + [-1] * (n - count))
+        return self.number(dtype, found)
+
+    def gather(
+        self, dtype: str, place: str, away: str, some: int | str | None, *, is_row: bool = False
+    ) -> str:
+        """A vector of what is so many bytes behind a place, which are int64; ``is_row`` says
+        that it lies side by side.
+        """
+        w, (kind, size), n = self.w, STORED[dtype], self.w.lanes
+        ends = f"i32 {size}, <{n} x i1> {self.mask(n if some is None else some)}, "
+        ends += f"<{n} x {kind}> zeroinitializer)"
+        name = f"v{n}{kind if kind[0] == 'i' else 'f' + str(8 * size)}"
+        if is_row:
+            what, places, suffix = "load", f"ptr {w.pointer(place)}", "p0"
         else:
-            found = "poison"
-            for i in range(some):
-                here = w.pointer(w.add(place, i * step * size) if i else place)
-                x = w.put(f"load {kind}, ptr {here}, align {size}")
-                found = w.put(f"insertelement <{n} x {kind}> {found}, {kind} {x}, i64 {i}")
-        return self._number(dtype, found)
+            what, suffix = "gather", f"v{n}p0"
+            found = f"getelementptr i8, ptr {w.pointer(place)}, <{n} x i64> {away}"
+            places = f"<{n} x ptr> {w.put(found)}"
+        full = f"@llvm.masked.{what}.{name}.{suffix}"
+        of = places.rpartition(" ")[0]
+        w.declare(f"declare <{n} x {kind}> {full}({of}, i32, <{n} x i1>, <{n} x {kind}>)")
+        return self.number(dtype, w.put(f"call <{n} x {kind}> {full}({places}, {ends}"))
 
-    def _number(self, dtype: str, x: str) -> str:
-        return self.put(f"icmp ne i8 {x}, 0") if dtype == "bool" else x
+    def number(self, dtype: str, x: str) -> str:
+        """What was read."""
+        return self._put(f"icmp ne i8 {x}, 0") if dtype == "bool" else x
 
-    def store(self, dtype: str, x: str, place: str, count: int | None = None) -> None:
-        """Write a vector, or so many of its elements."""
+    def store(self, dtype: str, x: str, place: str, some: int | str | None = None) -> None:
+        """Write a vector, or some of its elements."""
         w, (kind, size) = self.w, STORED[dtype]
         x, n, done = self.stored(dtype, x), w.lanes, 0
-        if count in (None, n):
+        if some is None:
             w.run(f"store <{n} x {kind}> {x}, ptr {w.pointer(place)}, align {size}")
             return
-        assert count is not None, "it is less than all"
-        while done < count:
-            some = 1 << (count - done).bit_length() - 1
-            part = self.chosen(kind, x, n, range(done, done + some))
+        if isinstance(some, str):
+            full = f"@llvm.masked.store.v{n}{kind if kind[0] == 'i' else 'f' + str(8 * size)}.p0"
+            w.declare(f"declare void {full}(<{n} x {kind}>, ptr, i32, <{n} x i1>)")
+            place = f"ptr {w.pointer(place)}, i32 {size}"
+            w.run(f"call void {full}(<{n} x {kind}> {x}, {place}, <{n} x i1> {some})")
+            return
+        while done < some:
+            count = 1 << (some - done).bit_length() - 1
+            part = self.chosen(kind, x, n, range(done, done + count))
             there = w.pointer(w.add(place, done * size) if done else place)
-            w.run(f"store <{some} x {kind}> {part}, ptr {there}, align {size}")
-            done += some
+            w.run(f"store <{count} x {kind}> {part}, ptr {there}, align {size}")
+            done += count
 
     def stored(self, dtype: str, x: str) -> str:
         """As it lies in memory."""
-        return self.put(f"zext i1 {x} to i8") if dtype == "bool" else x
+        return self._put(f"zext i1 {x} to i8") if dtype == "bool" else x
 
     def store_beside(
         self, dtype: str, vectors: Sequence[str], place: str, count: int | None

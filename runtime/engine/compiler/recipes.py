@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.plan.native.loops import Operation
+    from gradwire.runtime.engine.plan.native.kernels import Operation
 
 FOLDS = frozenset({"sum", "squares", "max", "min", "top", "union", "any", "all"})
 """Operations that make one element of many. Sums are added in float64; "top" is the largest one,
@@ -21,17 +21,21 @@ _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where"
 class Place(NamedTuple):
     """Where a value is in memory: in which array of the frame, from which element on, and how many
     elements it is from column to column and from line to line: 0 where it has one for all.
+
+    Where it lies irregularly, a ``table``, of this number in the frame, has the bytes from the
+    start of a row to each column, as int64.
     """
 
     array: int
     step: int = 1
     offset: int = 0
     depth: int = 0
+    table: int | None = None
 
 
 class Recipe(NamedTuple):
-    """What a kernel computes of rows, of which each has ``lines`` of ``columns`` elements; equal
-    recipes share one kernel.
+    """What a kernel computes of rows, of which each has ``lines`` of ``columns`` elements, or one
+    of as many as its second argument says where that is 0; equal recipes share one kernel.
 
     ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
     element for every place. ``results`` are numbers, as operands of operations are, with the place

@@ -13,14 +13,21 @@ from functools import lru_cache, partial, reduce
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from gradwire.runtime.engine.compiler.elements import STORED, Elements
+from gradwire.runtime.engine.compiler.elements import Elements
 from gradwire.runtime.engine.compiler.recipes import FOLDS, Order, Place
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
-from gradwire.runtime.engine.plan.native.loops import Kernel, Operation
+from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
 from gradwire.runtime.engine.plan.native.operations import emit
-from gradwire.runtime.engine.plan.native.writer import TYPES, Writer, maximum, minimum, number
+from gradwire.runtime.engine.plan.native.writer import (
+    STORED,
+    TYPES,
+    Writer,
+    maximum,
+    minimum,
+    number,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.recipes import Recipe
@@ -29,9 +36,7 @@ UNITS = 4
 """Vectors at once: while one waits for the result of an operation, the others go on."""
 
 WIDE = 8
-"""The same across columns where functions take longer than folds: what lies far apart is read in
-longer stretches.
-"""
+"""The same across columns, of functions: what lies far apart is read in longer stretches."""
 
 MANY = 64
 """Operations from which one vector keeps a processor busy; more only take longer to compile."""
@@ -61,16 +66,17 @@ def scratch_bytes(recipe: Recipe) -> int:
 def _room(recipe: Recipe) -> int:
     """Bytes for a value of a row, or of some of its columns."""
     columns = (
-        min(recipe.columns, _units(recipe) * machine.lanes()) if recipe.across else recipe.columns
+        min(recipe.columns, units(recipe) * machine.lanes()) if recipe.across else recipe.columns
     )
     return -(-8 * columns * recipe.lines // LINE) * LINE
 
 
-def _units(recipe: Recipe) -> int:
+def units(recipe: Recipe) -> int:
+    """Vectors at once."""
     if len(recipe.operations) >= MANY:
         return 1
     is_slow = any(x.name in FUNCTIONS or x.name == "decay" for x in recipe.operations)
-    return WIDE if recipe.across and is_slow else 2 if is_slow else UNITS
+    return WIDE if recipe.across and is_slow else UNITS
 
 
 @lru_cache(maxsize=256)
@@ -143,36 +149,34 @@ class _Fold(NamedTuple):
 
 
 class _Here(NamedTuple):
-    """Some vectors of a line: the first element, how many, and how many elements of the last one,
-    None for all.
-    """
+    """Some vectors of a line: the first element, how many, and what counts of the last one."""
 
     line: str | int
     column: str | int
     vectors: int
-    cut: int | None
+    cut: int | str | None
 
-    def lanes(self, u: int) -> int | None:
-        """How many elements of a vector count, None for all."""
+    def lanes(self, u: int) -> int | str | None:
+        """How many elements of a vector count, or a mask of those that do; None for all."""
         return self.cut if u == self.vectors - 1 else None
 
 
 class Regions:
     """The loops of a recipe."""
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, vectors: int | None = None) -> None:
         self.recipe, self.order = recipe, Order(recipe)
-        places = range(recipe.arrays + len(recipe.totals) + len(recipe.added))
-        frame = tuple(f"{x}{i}" for i in places for x in ("base", "step"))
+        tables = sum(place.table is not None for _, place in recipe.operands)
+        places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables
+        frame = tuple(f"{x}{i}" for i in range(places) for x in ("base", "step"))
         self.w = Assembly("region", "float32", machine.lanes(), frame)
         self.e = Elements(self.w)
-        self.units = _units(recipe)
+        self.units = vectors or units(recipe)
         self._first = len(recipe.operands)
         self._dtypes = [dtype for dtype, _ in recipe.operands]
         self._dtypes += [x.dtype for x in recipe.operations]
-        self._kept: dict[int, list[str]] = {}
-        """Vectors of what is not wide, by number; where they are not across columns, one of equals.
-        """
+        self._kept: dict[int, str] = {}
+        """What is not wide, by number: one vector of equals, or across columns, several."""
         self._rooms: dict[int, tuple[str, Place]] = {}
         """Addresses of rows that loops read or write, and how they lie there, by number."""
         self._count = 0
@@ -207,34 +211,30 @@ class Regions:
             self._rooms[i] = scratch, Place(_SCRATCH, depth=width)
         for i, (dtype, place) in enumerate(recipe.operands):
             room = self._rows[place.array], place
-            if place.depth or (place.step and not recipe.across):
+            if place.depth or place.table is not None or (place.step and not recipe.across):
                 self._rooms[i] = room
             elif place.step:
                 self._kept[i] = self._read(dtype, room, here)
             else:
-                self._kept[i] = [self.e.load(dtype, self._address(dtype, room, 0, 0), 0)]
+                self._kept[i] = self.e.load(dtype, self._address(dtype, room, 0, 0), 0)
         for i, place in recipe.results:
             if i >= self._first and recipe.wide[i - self._first]:
                 self._rooms[i] = self._rows[place.array], place
+        self.e.vectors = here.vectors if recipe.across else 0
         self._between(0)
         for loop in range(order.count):
             self._loop(loop, here)
             self._between(loop + 1)
         for i, place in recipe.results:
-            if i not in self._rooms:
-                self._write_kept(i, (self._rows[place.array], place._replace(depth=0)), here)
+            room = self._rows[place.array], place._replace(depth=0)
+            if i not in self._rooms and recipe.across:
+                self._write(self._dtypes[i], room, here, self._kept[i])
+            elif i not in self._rooms:
+                address = self._address(self._dtypes[i], room, 0, 0)
+                self.e.store_first(self._dtypes[i], self._kept[i], address)
         for at, i in enumerate(recipe.totals, start=recipe.arrays):
             if i not in recipe.by_line:
-                self.e.store_first("float64", self._kept[i][0], self._rows[at])
-
-    def _write_kept(self, i: int, room: _Room, here: _Here) -> None:
-        dtype, vectors = self._dtypes[i], self._kept[i]
-        if self.recipe.across:
-            for u in range(here.vectors):
-                place = self._address(dtype, room, 0, here.column, u)
-                self.e.store(dtype, vectors[u % len(vectors)], place, here.lanes(u))
-        else:
-            self.e.store_first(dtype, vectors[0], self._address(dtype, room, 0, 0))
+                self.e.store_first("float64", self._kept[i], self._rows[at])
 
     def _between(self, level: int) -> None:
         """What is not wide, and is known before the loop of this level."""
@@ -257,12 +257,13 @@ class Regions:
                 recipe.lines, folds, starts,
                 lambda line, sums: self._body(loop, here._replace(line=line), folds, sums, {}),
             )  # fmt: skip
-            self._kept |= {i: [folds[i].end(self.e, x) for x in some] for i, some in found.items()}
+            for i, some in found.items():
+                self._kept[i] = folds[i].end(self.e, self.e.bundle(some))
             return
         lines = recipe.lines if self._needs_lines(loop) else 1
         columns = recipe.columns * recipe.lines // lines
-        vectors = min(self.units, -(-columns // self.w.lanes))
-        chains = max(1, vectors // max(1, len(folds)))
+        vectors = -(-columns // self.w.lanes) or self.units
+        chains = max(1, min(self.units, vectors) // max(1, len(folds)))
         starts = {i: [fold.start] * chains for i, fold in folds.items()}
         whole = {i: fold for i, fold in folds.items() if i not in recipe.by_line}
 
@@ -275,7 +276,7 @@ class Regions:
             return {i: found[i] for i in whole}
 
         found = self._repeated(lines, whole, {i: starts[i] for i in whole}, line)
-        self._kept |= {i: [self._ended(whole[i], some)] for i, some in found.items()}
+        self._kept |= {i: self._ended(whole[i], some) for i, some in found.items()}
 
     def _folds(self, loop: int) -> dict[int, _Fold]:
         """The folds of a loop, by number."""
@@ -305,12 +306,14 @@ class Regions:
             if place.depth and not place.step and loop in self.order.needed[i]
         }
         width = self.units * self.w.lanes
-        turns, left = divmod(columns, width)
 
         def turn(number: str | int, sums: _Sums) -> _Sums:
             column = number * width if isinstance(number, int) else self.w.multiply(number, width)
             return self._body(loop, _Here(line, column, self.units, None), folds, sums, given)
 
+        if not columns:
+            return self._any_length(loop, folds, sums, turn)
+        turns, left = divmod(columns, width)
         if turns:
             sums = self._repeated(turns, folds, sums, turn)
         if left:
@@ -318,9 +321,33 @@ class Regions:
             sums = self._body(loop, _Here(line, turns * width, count, cut), folds, sums, given)
         return sums
 
+    def _any_length(
+        self,
+        loop: int,
+        folds: Mapping[int, _Fold],
+        sums: _Sums,
+        turn: Callable[[str | int, _Sums], _Sums],
+    ) -> _Sums:
+        """The vectors of a line whose length is an argument: those that are left one by one."""
+        w, lanes = self.w, self.w.lanes
+        turns = w.put(f"udiv i64 %scratch, {self.units * lanes}")
+        sums = self._repeated(turns, folds, sums, turn)
+        done = w.multiply(turns, self.units * lanes)
+        left = w.subtract("%scratch", done)
+
+        def rest(number: str | int, sums: _Sums) -> _Sums:
+            away = w.multiply(number, lanes)
+            (mask,) = w.lanes_before(w.subtract(left, away), 1)
+            here = _Here(0, w.add(done, away), 1, mask)
+            return self._body(loop, here, folds, sums, {})
+
+        return self._repeated(
+            w.put(f"udiv i64 {w.add(left, lanes - 1)}, {lanes}"), folds, sums, rest
+        )
+
     def _repeated(
         self,
-        count: int,
+        count: int | str,
         folds: Mapping[int, _Fold],
         sums: _Sums,
         body: Callable[[str | int, _Sums], _Sums],
@@ -358,17 +385,18 @@ class Regions:
         here: _Here,
         folds: Mapping[int, _Fold],
         sums: _Sums,
-        given: Mapping[int, list[str]],
+        given: Mapping[int, str],
     ) -> _Sums:
         """What is computed of some vectors; what folds are then."""
         recipe, order, names = self.recipe, self.order, {**self._kept, **given}
         found = {i: list(some) for i, some in sums.items()}
+        before, self.e.vectors = self.e.vectors, here.vectors
         for i, operand in enumerate(recipe.operands):
             if loop in order.needed[i] and i not in names:
                 names[i] = self._read(operand[0], self._rooms[i], here)
                 if recipe.across and loop == min(order.needed[i]):
                     self._fetch(operand[0], self._rooms[i], here, for_writing=False)
-        beside: dict[tuple[int, int], dict[int, tuple[str, list[str]]]] = {}
+        beside: dict[tuple[int, int], dict[int, tuple[str, str]]] = {}
         for i, operation in enumerate(recipe.operations, start=self._first):
             if i in folds:
                 self._fold(folds[i], names[operation.operands[0]], here, found[i])
@@ -384,55 +412,45 @@ class Regions:
                 else:
                     some = beside.setdefault((place.array, place.step), {})
                     some[place.offset] = self._dtypes[i], names[i]
-            elif loop in order.needed[i] and i not in names:
+            elif loop in order.needed[i] and i in self._rooms and i not in names:
                 names[i] = self._read(self._dtypes[i], self._rooms[i], here)
         for (array, step), some in beside.items():
             self._write_apart(array, step, some, here)
         for at, i in enumerate(recipe.added, recipe.arrays + len(recipe.totals)):
             if order.adding(i) == loop:
                 room, dtype = (self._rows[at], Place(at)), self._dtypes[i]
-                before = self._read(dtype, room, here)
-                pairs = [(x, names[i][u % len(names[i])]) for u, x in enumerate(before)]
-                sums_ = [self.e.put(f"fadd {TYPES[dtype]} {x}, {y}") for x, y in pairs]
-                self._write(dtype, room, here, sums_)
+                sum_ = f"fadd {TYPES[dtype]} {self._read(dtype, room, here)}, {names[i]}"
+                self._write(dtype, room, here, self.e.put(sum_))
+        self.e.vectors = before
         return found
 
-    def _fold(self, fold: _Fold, vectors: Sequence[str], here: _Here, sums: list[str]) -> None:
+    def _fold(self, fold: _Fold, name: str, here: _Here, sums: list[str]) -> None:
         """Fold some vectors more."""
-        for u in range(here.vectors):
-            x = fold.one(self.e, vectors[u % len(vectors)])
+        vectors = self.e.each(fold.one(self.e, name))
+        self.e.vectors, before = 0, self.e.vectors
+        for u, x in enumerate(vectors):
             if (some := here.lanes(u)) and not self.recipe.across:
-                lanes = ", ".join(f"i1 {str(i < some).lower()}" for i in range(self.w.lanes))
-                kind = f"<{self.w.lanes} x {TYPES[fold.wide]}>"
-                x = self.w.put(
-                    f"select <{self.w.lanes} x i1> <{lanes}>, {kind} {x}, {kind} {fold.start}"
-                )
+                n, kind = self.w.lanes, f"<{self.w.lanes} x {TYPES[fold.wide]}>"
+                mask = f"<{n} x i1> {self.e.mask(some)}"
+                x = self.w.put(f"select {mask}, {kind} {x}, {kind} {fold.start}")
             sums[u % len(sums)] = fold.two(self.e, sums[u % len(sums)], x)
+        self.e.vectors = before
 
-    def _computed(
-        self, operation: Operation, names: Mapping[int, list[str]], here: _Here | None
-    ) -> list[str]:
+    def _computed(self, operation: Operation, names: Mapping[int, str], here: _Here | None) -> str:
         """What an operation makes of some vectors."""
         given = [self._dtypes[i] for i in operation.operands]
-        inputs = [names[i] for i in operation.operands]
-        dtype, attributes = operation.dtype, dict(operation.attributes)
-        count = max(map(len, inputs), default=1)
-        if operation.name == "at" and here is not None:
-            count = here.vectors
-        found = []
-        for u in range(count):
-            some = [x[u % len(x)] for x in inputs]
-            if operation.name == "at":
-                assert here is not None, "it is wide"
-                number = self.e.counted(self._plus(here.column, u * self.w.lanes))
-                is_here = self.e.put(f"icmp eq i32 {number}, {some[0]}")
-                found.append(self.e.choose(is_here, dtype, some[1], self.e.constant(0, dtype)))
-            elif operation.name in _OWN:
-                found.append(_OWN[operation.name](self.e, dtype, *some))
-            else:
-                x = emit(self.e, operation.name, dtype, given, some, attributes)
-                found.append(f"splat ({TYPES[dtype]} {x})" if x.startswith("0x") else x)
-        return found
+        inputs, dtype = [names[i] for i in operation.operands], operation.dtype
+        if operation.name == "at":
+            assert here is not None, "it is wide"
+            columns = [self._plus(here.column, u * self.w.lanes) for u in range(here.vectors)]
+            number = self.e.bundle([self.e.counted(x) for x in columns])
+            is_here = self.e.put(f"icmp eq i32 {number}, {inputs[0]}")
+            return self.e.choose(is_here, dtype, inputs[1], self.e.constant(0, dtype))
+        if operation.name in _OWN:
+            return _OWN[operation.name](self.e, dtype, *inputs)
+        attributes = dict(operation.attributes)
+        x = emit(self.e, operation.name, dtype, given, inputs, attributes)
+        return f"splat ({TYPES[dtype]} {x})" if x.startswith("0x") else x
 
     # memory
 
@@ -458,15 +476,21 @@ class Regions:
         away = self._plus(away, (place.offset + unit * self.w.lanes * place.step) * size)
         return str(self._plus(row, away))
 
-    def _read(self, dtype: str, room: _Room, here: _Here) -> list[str]:
+    def _read(self, dtype: str, room: _Room, here: _Here) -> str:
         """Some vectors."""
-        step = room[1].step
-        return [
-            self.e.load(
-                dtype, self._address(dtype, room, here.line, here.column, u), step, here.lanes(u)
-            )
-            for u in range(here.vectors)
-        ]
+        (row, place), found = room, []
+        if place.step == 0 and place.table is None:
+            return self.e.load(dtype, self._address(dtype, room, here.line, 0), 0)
+        for u in range(here.vectors):
+            if place.table is not None:
+                table = f"%base{place.table}", Place(place.table)
+                there = self._address("int64", table, here.line, here.column, u)
+                away = self.e.load("int64", there, 1, here.lanes(u))
+                found.append(self.e.gather(dtype, row, away, here.lanes(u)))
+                continue
+            address = self._address(dtype, room, here.line, here.column, u)
+            found.append(self.e.load(dtype, address, place.step, here.lanes(u)))
+        return self.e.bundle(found)
 
     def _fetch(self, dtype: str, room: _Room, here: _Here, *, for_writing: bool) -> None:
         """Bring what lies beside some vectors, which is next, into the first-level cache."""
@@ -476,32 +500,31 @@ class Regions:
                 place = self._address(dtype, room, here.line, here.column, here.vectors + u)
                 self.w.fetch(place, for_writing=for_writing)
 
-    def _write(self, dtype: str, room: _Room, here: _Here, vectors: Sequence[str]) -> None:
-        for u in range(here.vectors):
+    def _write(self, dtype: str, room: _Room, here: _Here, name: str) -> None:
+        for u, x in enumerate(self.e.each(name)):
             place = self._address(dtype, room, here.line, here.column, u)
-            self.e.store(dtype, vectors[u % len(vectors)], place, here.lanes(u))
+            self.e.store(dtype, x, place, here.lanes(u))
 
     def _write_apart(
-        self, array: int, step: int, some: Mapping[int, tuple[str, list[str]]], here: _Here
+        self, array: int, step: int, some: Mapping[int, tuple[str, str]], here: _Here
     ) -> None:
         """Write vectors whose elements lie so far apart in an array, by where they begin: those
         that fill all of it in turns.
         """
         first, (dtype, _) = min(some.items())
         is_all = sorted(some) == list(range(first, first + step))
+        each = {away: self.e.each(name) for away, (_, name) in sorted(some.items())}
         for u in range(here.vectors):
-            vectors = {away: x[u % len(x)] for away, (_, x) in sorted(some.items())}
-            places = {
-                away: self._address(
-                    dtype, (self._rows[array], Place(array, step, away)), here.line, here.column, u
-                )
-                for away in ([first] if is_all else vectors)
-            }
-            if is_all:
-                self.e.store_beside(dtype, [*vectors.values()], places[first], here.lanes(u))
-                continue
-            for away, x in vectors.items():
-                self.e.store_apart(dtype, x, places[away], step, here.lanes(u))
+            lanes = here.lanes(u)
+            assert not isinstance(lanes, str), "the length is known"
+            for away in [first] if is_all else each:
+                room = self._rows[array], Place(array, step, away)
+                place = self._address(dtype, room, here.line, here.column, u)
+                if is_all:
+                    vectors = [x[u] for x in each.values()]
+                    self.e.store_beside(dtype, vectors, place, lanes)
+                else:
+                    self.e.store_apart(dtype, each[away][u], place, step, lanes)
 
 
 def _log_of_powers(w: Writer, x: str) -> str:

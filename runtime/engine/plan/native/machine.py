@@ -116,8 +116,8 @@ def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
     With ``is_vector`` it is written in vectors, with nothing left to optimise. Returns it with the
-    owner of its code. Code that was compiled in an
-    earlier run is read from the user's cache (see ``stored``).
+    owner of its code. Code that was compiled in an earlier run is read from the user's cache (see
+    ``stored``).
     """
     with _compiling:
         return _function(text, name, is_vector)
@@ -132,7 +132,9 @@ def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None
     code = stored.load(key)
     module = llvm.parse_assembly(text if code is None else "")
     if code is None and not is_vector:
-        optimise(module, target, added)
+        optimise(module, target)
+    if code is None and added:
+        inline(module, target, added)
     engine = llvm.create_mcjit_compiler(module, target)
     engine.set_object_cache(
         notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
@@ -159,22 +161,27 @@ def _versions() -> tuple[str, ...]:
     return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
 
 
-def optimise(module: Any, target: Any, added: Sequence[str]) -> None:
-    """Vectorise its loops, and then put the code of these modules where their functions are
-    called.
-    """
+def optimise(module: Any, target: Any) -> None:
+    """Do what LLVM does for code that is not written in vectors."""
+    passes = _passes(target)
+    passes.getModulePassManager().run(module, passes)
+
+
+def inline(module: Any, target: Any, added: Sequence[str]) -> None:
+    """Put the code of these modules where their functions are called."""
+    llvm = _llvmlite().binding
+    for text in added:
+        module.link_in(llvm.parse_assembly(text))
+    inlining = llvm.create_new_module_pass_manager()
+    inlining.add_always_inliner_pass()
+    inlining.run(module, _passes(target))
+
+
+def _passes(target: Any) -> Any:
     llvm = _llvmlite().binding
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = True
-    tuning.slp_vectorization = False
-    passes = llvm.create_pass_builder(target, tuning)
-    passes.getModulePassManager().run(module, passes)
-    if added:
-        for text in added:
-            module.link_in(llvm.parse_assembly(text))
-        inlining = llvm.create_new_module_pass_manager()
-        inlining.add_always_inliner_pass()
-        inlining.run(module, passes)
+    tuning.loop_vectorization = tuning.slp_vectorization = False
+    return llvm.create_pass_builder(target, tuning)
 
 
 def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:

@@ -15,9 +15,9 @@ from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
-from gradwire.runtime.engine.plan.native.loops import STORED_TYPES, Kernel, Recipe
+from gradwire.runtime.engine.plan.native.loops import Kernel, Recipe
 from gradwire.runtime.engine.plan.native.operations import compiles, emit, native_name
-from gradwire.runtime.engine.plan.native.writer import Writer
+from gradwire.runtime.engine.plan.native.writer import STORED, Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -44,7 +44,7 @@ def compiles_straight(value: Value, inputs: Sequence[Value]) -> bool:
     text = _FUNCTIONS.get(name, name)
     if not text.isidentifier():
         called = functions(text) if text else None
-        is_float = value.dtype in STORED_TYPES and value.dtype in FLOATS
+        is_float = value.dtype in STORED and value.dtype in FLOATS
         is_float &= all(x.dtype == value.dtype for x in inputs)
         return is_float and called is not None and called <= machine.LIBRARY.keys() | INTRINSICS
     return compiles(value, inputs) and name not in FUNCTIONS
@@ -89,11 +89,11 @@ def _place(w: Writer, place: int) -> str:
 
 
 def _load(w: Writer, place: int, dtype: str) -> str:
-    loaded = w.put(f"load {STORED_TYPES[dtype]}, ptr {_place(w, place)}")
+    loaded = w.put(f"load {STORED[dtype][0]}, ptr {_place(w, place)}")
     return w.put(f"icmp ne i8 {loaded}, 0") if dtype == "bool" else loaded
 
 
 def _store(w: Writer, place: int, name: str, dtype: str) -> None:
     if dtype == "bool":
         name = w.put(f"zext i1 {name} to i8")
-    w.lines.append(f"store {STORED_TYPES[dtype]} {name}, ptr {_place(w, place)}")
+    w.lines.append(f"store {STORED[dtype][0]} {name}, ptr {_place(w, place)}")

@@ -10,6 +10,10 @@ import numpy as np
 TYPES = {"float32": "float", "float64": "double", "bool": "i1"}
 """LLVM's type of an element in a register, by dtype."""
 
+STORED = {"float32": ("float", 4), "float64": ("double", 8), "bool": ("i8", 1), "int32": ("i32", 4),
+          "int64": ("i64", 8)}  # fmt: skip
+"""LLVM's type of an element in memory, and its bytes, by dtype."""
+
 SUFFIXES = {"float32": "f32", "float64": "f64"}
 """What LLVM appends to the names of functions, by dtype."""
 

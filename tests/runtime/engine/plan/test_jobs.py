@@ -201,19 +201,22 @@ def test_several_callers_share_at_once() -> None:
 
 def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     """Machine code, whose parts take no longer than the protocol between threads does."""
-    from gradwire.runtime.engine.plan.native.logarithms import logarithms
+    from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+    from gradwire.runtime.engine.compiler.regions import compiled_region
+    from gradwire.runtime.engine.plan.native import Operation, address
 
-    from gradwire.runtime.engine.plan.native.machine import frame, library
+    root = Operation("sqrt", "float64", (0,))
+    recipe = Recipe(1, (("float64", Place(0)),), (root,), (True,), ((1, Place(1)),))
 
     def work(seed: int) -> None:
-        expected = np.random.default_rng(seed).random(64) + 0.5
-        numbers = expected.copy()
-        places = frame(("log", "numbers"), log=library("log"), numbers=numbers)
-        step = jobs.divided(logarithms(), places, 64, 10**6)
+        numbers = np.random.default_rng(seed).random(64)
+        found = np.empty_like(numbers)
+        places = np.array([(address(x), 8) for x in (numbers, found)])
+        step = jobs.divided(compiled_region(recipe), places, 64, 10**6)
         for _ in range(300):
-            numbers[:] = expected
+            found.fill(0)
             step()
-            np.testing.assert_allclose(numbers, np.log(expected), rtol=1e-15)
+            np.testing.assert_array_equal(found, np.sqrt(numbers))
 
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work, seed) for seed in range(8)]:

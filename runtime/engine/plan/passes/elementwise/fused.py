@@ -191,6 +191,7 @@ class FusedTask(TiledTask):
             return [*self.without_rows(arrays), *self.given.copies()]
         rows = layout.rows + (layout.last > 0)
         parts = [np.zeros((len(layout.sheets), rows)) for _ in self.folds]
+        operands, tables = layout.operands(whole[: len(self.inputs)])
         frames = np.array(
             [
                 [
@@ -198,12 +199,12 @@ class FusedTask(TiledTask):
                     for array, away, step in zip(whole, sheet, layout.steps, strict=True)
                 ]
                 + [(address(part[number]), part.itemsize) for part in parts]
+                + [(address(table), 0) for table in tables]
                 for number, sheet in enumerate(layout.sheets)
             ]
         )
-        operands = layout.operands(whole[: len(self.inputs)])
         places = [address(frame) for frame in frames]
-        kept = whole, parts, frames  # alive, since only their addresses are used
+        kept = whole, parts, frames, tables  # alive, since only their addresses are used
 
         def job_for(exponents: Exponents) -> Job:
             recipe = self._recipe(operands, exponents)

@@ -48,12 +48,20 @@ class Layout(NamedTuple):
     axes: Sequence[Axis]
     sheets: list[tuple[int, ...]]
 
-    def operands(self, arrays: Sequence[Array]) -> list[Operand]:
-        """The operands that read the first arrays."""
-        return [
-            _operand(array, [(axis.length, axis.steps[i]) for axis in self.axes])
-            for i, array in enumerate(arrays)
-        ]
+    def operands(self, arrays: Sequence[Array]) -> tuple[list[Operand], list[NDArray[np.int64]]]:
+        """The operands that read the first arrays, and their tables (see ``Operand``)."""
+        found, tables = [], []
+        for i, array in enumerate(arrays):
+            along, inner, is_even = self.axes[0].steps[i], 1, True
+            away = np.zeros(1, np.int64)
+            for axis in self.axes:
+                is_even &= axis.steps[i] == along * inner
+                length = min(axis.length, self.columns // inner)
+                away = np.add.outer(np.arange(length) * axis.steps[i], away).reshape(-1)
+                inner *= length
+            found.append(Operand(array.dtype.name, along // array.itemsize * is_even, not is_even))
+            tables += [] if is_even else [away]
+        return found, tables
 
 
 def layout_of(
@@ -123,16 +131,3 @@ def _is_near(arrays: Sequence[Array], axis: Axis, reads: int) -> bool:
         if rest or abs(elements) > NEAR or (i >= reads and elements not in (0, 1)):
             return False
     return True
-
-
-def _operand(array: Array, axes: Sequence[tuple[int, int]]) -> Operand:
-    """What reads an array along the axes of a row, given by lengths and bytes."""
-    found: list[tuple[int, int]] = []
-    for length, step in axes:
-        elements = step // array.itemsize
-        if found and elements == found[-1][0] * found[-1][1]:
-            found[-1] = found[-1][0] * length, found[-1][1]
-        else:
-            found.append((length, elements))
-    dtype = array.dtype.name
-    return Operand(dtype, found[0][1]) if len(found) == 1 else Operand(dtype, 0, tuple(found))

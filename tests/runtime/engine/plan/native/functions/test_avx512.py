@@ -29,7 +29,8 @@ def test_a_machine_without_them_calls_none(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_machine_with_them_calls_each_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "lanes", lambda: 16)
     found = module("tanh", "exp", "tanh", "negative")
-    assert [found.count(f"call float @avx512.{name}(") for name in ("tanh", "exp")] == [2, 1]
+    calls = [found.count(f"@avx512.{name}.16(<16 x float> %") for name in ("tanh", "exp")]
+    assert calls[0] == 2 * calls[1] > 0
     first, second = avx512.libraries(found)
     assert "@avx512.exp.16" in first
     assert "@avx512.tanh.16" in second
@@ -46,7 +47,7 @@ def test_their_code_takes_the_place_of_the_calls(monkeypatch: pytest.MonkeyPatch
     target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
     found = module("tanh", "sigmoid")
     compiled = llvm.parse_assembly(avx512.announced(found))
-    machine.optimise(
+    machine.inline(
         compiled, target.create_target_machine(cpu="skylake-avx512"), avx512.libraries(found)
     )
     (region,) = [f for f in compiled.functions if f.name == "region"]

@@ -64,10 +64,10 @@ def scratch_bytes(recipe: Recipe) -> int:
 
 
 def _room(recipe: Recipe) -> int:
-    """Bytes for a value of a row, or of some of its columns."""
-    columns = (
-        min(recipe.columns, units(recipe) * machine.lanes()) if recipe.across else recipe.columns
-    )
+    """Bytes for a value of a row, or of the columns that go through all lines at once."""
+    lanes, columns = machine.lanes(), recipe.columns
+    if recipe.across:
+        columns = lanes * min(units(recipe), -(-columns // lanes))
     return -(-8 * columns * recipe.lines // LINE) * LINE
 
 

@@ -98,7 +98,7 @@ class Drawn:
         axis = 1 if self.across else (1, 2)
         for _ in range(self.chosen.randint(2, 9)):
             wide = [i for i, x in enumerate(self.wide) if x and self._is_whole(i)]
-            if wide and self.chosen.random() < 0.3:
+            if wide and self.chosen.random() < 0.4:
                 i = self.chosen.choice(wide)
                 name = self.chosen.choice(list(NUMPY))
                 made = NUMPY[name](self.values[i].astype("float64"), axis=axis, keepdims=True)
@@ -145,8 +145,10 @@ class Drawn:
         """What the machine code writes. Checks that it writes nothing else."""
         kernel, code = machine.function(Regions(self.recipe).text(), "region", is_vector=True)
         frame = np.array([(machine.address(x), step) for x, step in self.arrays])
-        room = np.zeros(scratch_bytes(self.recipe) + 64, np.uint8)
-        kernel(machine.address(frame), machine.address(room) + 32, 0, self.rows)
+        room = np.full(scratch_bytes(self.recipe) + 2 * BAND, 77, np.uint8)
+        kernel(machine.address(frame), machine.address(room) + BAND, 0, self.rows)
+        assert (room[:BAND] == 77).all()
+        assert (room[-BAND:] == 77).all()
         for memory, out in self.watched:
             beside = np.concatenate([memory[:BAND], memory[BAND + out.size :]])
             assert (beside == UNTOUCHED).all()
@@ -185,3 +187,32 @@ def test_no_number_wins_largest_elements_wherever_it_is(
         frame = np.array([(machine.address(a), step) for a, step in arrays])
         kernel(machine.address(frame), 0, 0, columns)
         assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_later_loops_need_has_room(
+    dtype: str, across: bool, lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "lanes", lambda: lanes)
+    for columns in (2, 7, 8, 100):
+        x, y = np.random.default_rng(columns).standard_normal((2, 9, columns)).astype(dtype)
+        larger, out = np.maximum(x, y), np.empty_like(x)
+        place = Place(0, depth=columns)
+        operations = (
+            Operation("maximum", dtype, (0, 1)),
+            Operation("max", dtype, (2,)),
+            Operation("subtract", dtype, (2, 3)),
+        )
+        recipe = Recipe(
+            columns, ((dtype, place), (dtype, place._replace(array=1))), operations,
+            (True, False, True), ((4, place._replace(array=2)),), (), (), 9, frozenset(), across,
+        )  # fmt: skip
+        kernel, _ = machine.function(Regions(recipe).text(), "region", is_vector=True)
+        frame = np.array([(machine.address(a), 0) for a in (x, y, out)])
+        room = np.full(scratch_bytes(recipe) + 9 * 8 * columns + 4096, 77, np.uint8)
+        kernel(machine.address(frame), machine.address(room), 0, 1)
+        np.testing.assert_array_equal(out, larger - larger.max(0 if across else None))
+        assert scratch_bytes(recipe) > 0
+        assert (room[scratch_bytes(recipe) :] == 77).all()

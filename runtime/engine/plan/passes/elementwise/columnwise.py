@@ -1,38 +1,34 @@
 """Compiles regions with reductions along an axis that is not the last, such as a softmax over the
 classes of each point of an image.
 
-Some columns go through all of the region, level by level of that axis, while they are in the cache.
-Results have the bounds of ``rowwise``.
+Some columns at a time go through all of the region, level by level of that axis. Results have the
+bounds of ``rowwise``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
-from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
-from gradwire.runtime.engine.plan.jobs import Job
-from gradwire.runtime.engine.plan.native import address, compiles
-from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, for_exponents
+from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
 from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
-from gradwire.runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents
+    from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
 Array = NDArray[Any]
 
@@ -42,11 +38,8 @@ LARGE = 1 << 12
 SHORTEST = 16
 """Elements behind the axis from which vectors across it are full."""
 
-CACHED = 1 << 13
-"""Elements of some columns that are in the first-level cache."""
-
 FEWEST, MOST = 64, 512
-"""Columns at a time: fewer are read too irregularly, more gain nothing."""
+"""Columns of a block."""
 
 SLOW = 1 << 8
 """Elements from which machine code is faster for a softmax or its like."""
@@ -140,43 +133,22 @@ class ColumnwiseTask(RowwiseTask):
         """The axis that is reduced."""
         return next(axis for t in self.tasks if (axis := axis_reduced(t)) is not None)
 
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of as many columns, which threads share; one where no number divides them."""
+        length = prod(self.shape[self.axis + 1 :])
+        some = (n for n in range(MOST, FEWEST - 1, -1) if length % n == 0)
+        return length // next(some, length) if length > MOST else 1
+
     @property
     def lead(self) -> Shape:
-        """The axes before it."""
-        return self.shape[: self.axis]
+        """The axes before it, and blocks of columns."""
+        return (*self.shape[: self.axis], self.blocks)
 
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step. Threads share the columns; results don't depend on the number of threads."""
-        steps, whole = self.laid_out(self.given.among(arrays))
-        blocks = _blocks(self.shape, self.axis)
-        cut = [[_cut(x, self.axis, *block) for x in whole] for block in blocks]
-        sheets = [sheets_of(x, (*self.lead, block[1]), prod(self.shape))
-                  for x, block in zip(cut, blocks, strict=True)]  # fmt: skip
-        frames = np.array([sheet.places for some in sheets for sheet in some])
-        ends = [0, *accumulate(map(len, sheets))]
-
-        def job_for(exponents: Exponents) -> Job:
-            recipes = [self.recipe(x, exponents) for x in cut]
-            parts = []
-            for recipe, some, first in zip(recipes, sheets, ends, strict=False):
-                calls = [(address(frames[first + i]), sheet.rows) for i, sheet in enumerate(some)]
-                kernel = compiled_region(recipe).call
-                parts += shared(kernel, calls, by_sheets=False, work=prod(self.shape))
-            room = max(map(scratch_bytes, recipes))
-            return Job(parts, prod(self.shape), room, kept=(whole, frames))
-
-        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
-        placed = self.given.placed(frames, [*self.inputs, *self.results])
-        if not placed:
-            return [*steps, job]
-
-        def run() -> None:
-            new = [result.begin() for result in placed]
-            job()
-            for result, out in zip(placed, new, strict=True):
-                result.end(out)
-
-        return [*steps, run]
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """As of rows, but (…, blocks, levels, columns)."""
+        steps, whole = super().laid_out(arrays)
+        return steps, [_cut(x, self.axis, self.blocks) for x in whole]
 
     @property
     def behind(self) -> int:
@@ -200,26 +172,12 @@ class ColumnwiseTask(RowwiseTask):
         return program.recipe(columns, results, (), ())._replace(lines=levels, across=True)
 
 
-def _blocks(shape: Shape, axis: int) -> list[tuple[int, int, int]]:
-    """Blocks of columns: the first column, how many blocks, and columns of each. The last block may
-    have some columns of the one before once more.
-    """
-    length = prod(shape[axis + 1 :])
-    most = min(MOST, max(FEWEST, CACHED // shape[axis])) // 16 * 16
-    if length <= most:
-        return [(0, 1, length)]
-    each = next((n for n in range(most, most // 2, -16) if length % n == 0), most)
-    found = [(0, length // each, each)]
-    return [*found, (length - each, 1, each)] if length % each else found
-
-
-def _cut(x: Array, axis: int, first: int, blocks: int, columns: int) -> Array:
-    """A view of some blocks of columns: (…, blocks, levels, columns)."""
+def _cut(x: Array, axis: int, blocks: int) -> Array:
+    """A view of blocks of columns: (…, blocks, levels, columns)."""
     step = x.itemsize if any(x.strides[axis + 1 :]) else 0
-    last = first + blocks * columns
-    flat = as_strided(x, (*x.shape[: axis + 1], last), (*x.strides[: axis + 1], step))
+    columns = prod(x.shape[axis + 1 :]) // blocks
     return as_strided(
-        flat[..., first:],
+        x,
         (*x.shape[:axis], blocks, x.shape[axis], columns),
         (*x.strides[:axis], columns * step, x.strides[axis], step),
         writeable=False,

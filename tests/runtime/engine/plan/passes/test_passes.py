@@ -48,7 +48,7 @@ EAGER = {
     "small_products": {"FEWEST": 1, "DIFFERENT": 100},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
-    "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 16, "CACHED": 64, "SLOW": 2},
+    "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 2, "MOST": 16, "SLOW": 2},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
     "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6, "OFTEN": 1},
     "compiled": {"LARGE": 1},

@@ -28,10 +28,10 @@ SHAPES = [((40, 33), 0), ((3, 21, 16), 1), ((2, 5, 7, 9), 1), ((2, 3, 30, 20), 2
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few columns at a time: most shapes have several blocks, and a shorter last one."""
+    """Few columns at a time: most shapes have several blocks."""
     monkeypatch.setattr(MODULE, "LARGE", 64)
-    monkeypatch.setattr(MODULE, "FEWEST", 32)
-    monkeypatch.setattr(MODULE, "CACHED", 64)
+    monkeypatch.setattr(MODULE, "FEWEST", 3)
+    monkeypatch.setattr(MODULE, "MOST", 32)
 
 
 @pytest.fixture
@@ -173,12 +173,6 @@ def test_results_in_new_memory_stay_as_they_were(monkeypatch: pytest.MonkeyPatch
         expected.append(powers / powers.sum(1, keepdims=True))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
-
-
-def test_a_last_block_that_is_short_takes_columns_of_the_one_before() -> None:
-    assert MODULE._blocks((3, 21, 70), 1) == [(0, 2, 32), (38, 1, 32)]
-    assert MODULE._blocks((3, 21, 6, 16), 1) == [(0, 3, 32)]
-    assert MODULE._blocks((40, 33), 0) == [(0, 1, 32), (1, 1, 32)]
 
 
 def test_sums_of_which_nothing_follows_are_left_to_others() -> None:

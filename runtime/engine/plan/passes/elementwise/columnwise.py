@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.native import compiles
-from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import FOLDS
-from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import Lies, lies
+from gradwire.runtime.engine.plan.passes.elementwise.rows import FOLDS, Lies, lies
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task

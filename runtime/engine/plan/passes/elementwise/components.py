@@ -20,9 +20,8 @@ from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import compiles, native_name
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
-from gradwire.runtime.engine.plan.passes.elementwise.row_folds import ColumnSum
-from gradwire.runtime.engine.plan.passes.elementwise.row_program import Program
-from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import narrowed
+from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
+from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, narrowed
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task

@@ -213,17 +213,8 @@ class FusedTask(TiledTask):
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        placed = self.given.placed(frames, [*self.inputs, *self.results])
-
-        def run() -> None:
-            new = [result.begin() for result in placed]
-            job()
-            for result, out in zip(placed, new, strict=True):
-                result.end(out)
-            for end in ends:
-                end()
-
-        return [*copies, run if ends or placed else job]
+        order = [*self.inputs, *self.results]
+        return [*copies, self.given.writing(job, frames, order, (), ends)]
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """The steps where the arrays don't consist of rows: tiles."""

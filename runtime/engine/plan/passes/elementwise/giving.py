@@ -47,13 +47,35 @@ class Given:
             for x, memory in self._memory.items()
         ]
 
-    def placed(self, frames: NDArray[np.int64], order: Sequence[Value]) -> list[Placed]:
-        """What moves the results in frames (sheets, arrays, 2), whose arrays have this order."""
+    def writing(
+        self,
+        job: Step,
+        frames: NDArray[np.int64],
+        order: Sequence[Value],
+        before: Sequence[Step],
+        after: Sequence[Step],
+    ) -> Step:
+        """The step that does a job, and others before and after it, with the results in new memory
+        each time: in frames (sheets, arrays, 2), whose arrays have this order.
+        """
         numbers = {x: i for i, x in enumerate(order)}
-        return [
+        placed = [
             Placed(memory, frames[:, numbers[x], 0], address(self._like[x]))
             for x, memory in self._memory.items()
         ]
+        if not (placed or before or after):
+            return job
+
+        def run() -> None:
+            new = [result.begin() for result in placed]
+            for step in (*before, job):
+                step()
+            for result, out in zip(placed, new, strict=True):
+                result.end(out)
+            for step in after:
+                step()
+
+        return run
 
 
 class Placed:

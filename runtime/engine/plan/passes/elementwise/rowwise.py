@@ -39,34 +39,29 @@ from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
     for_exponents,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
-from gradwire.runtime.engine.plan.passes.elementwise.row_folds import (
+from gradwire.runtime.engine.plan.passes.elementwise.programs import Program, is_share
+from gradwire.runtime.engine.plan.passes.elementwise.rows import (
+    FOLDS,
     ColumnSum,
+    Lies,
     PartSum,
     add_columns,
-    folding,
-)
-from gradwire.runtime.engine.plan.passes.elementwise.row_indices import (
+    axes_reduced,
     count_from_0,
+    folding,
     indices_of,
     is_alone,
-)
-from gradwire.runtime.engine.plan.passes.elementwise.row_program import Program, is_share
-from gradwire.runtime.engine.plan.passes.elementwise.row_reductions import (
-    FOLDS,
     is_reduction,
     is_slow_if_short,
-    reduces,
-)
-from gradwire.runtime.engine.plan.passes.elementwise.row_shapes import (
-    Lies,
-    axes_reduced,
     length_of,
     lies,
     narrowed,
+    reduces,
     repeated_along,
     row_axes,
+    shared,
+    sheets_of,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.row_sheets import shared, sheets_of
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
@@ -214,7 +209,6 @@ class RowwiseTask(TiledTask):
         for number, fold in enumerate(sums):
             some = added[number * self.width : (number + 1) * self.width]
             ends.append(partial(add_columns, some, arrays[fold.task.value]))
-        placed = self.given.placed(frames, [*self.inputs, *self.results])
 
         def job_for(exponents: Exponents) -> Job:
             recipe = self.recipe(whole, exponents)
@@ -226,20 +220,8 @@ class RowwiseTask(TiledTask):
             )
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
-        if not (placed or added or ends):
-            return [*steps, job]
-
-        def run() -> None:
-            new = [result.begin() for result in placed]
-            for row in added:
-                row.fill(0)
-            job()
-            for result, out in zip(placed, new, strict=True):
-                result.end(out)
-            for end in ends:
-                end()
-
-        return [*steps, run]
+        order, clear = [*self.inputs, *self.results], [partial(row.fill, 0) for row in added]
+        return [*steps, self.given.writing(job, frames, order, clear, ends)]
 
     @property
     def owner(self) -> Any:

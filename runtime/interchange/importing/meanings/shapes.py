@@ -21,6 +21,27 @@ def whole(shape: Sequence[int], size: int) -> list[int]:
     return [size // max(known, 1) if n == -1 else n for n in shape]
 
 
+def reshape(x: Staged, shape: Sequence[int]) -> Staged:
+    """In another shape, in which one length may be -1."""
+    return x.stage.reshape(x, whole(shape, x.size))
+
+
+def flatten(x: Staged, start: int = 0, end: int = -1) -> Staged:
+    """Some axes as one, by default all."""
+    if not x.ndim:
+        return x.stage.reshape(x, (1,))
+    start, end = start % x.ndim, end % x.ndim
+    merged = math.prod(x.shape[start : end + 1])
+    return x.stage.reshape(x, (*x.shape[:start], merged, *x.shape[end + 1 :]))
+
+
+def unflatten(x: Staged, axis: int, sizes: Sequence[int]) -> Staged:
+    """One axis as several, of which one length may be -1."""
+    axis %= x.ndim
+    lengths = whole(sizes, x.shape[axis])
+    return x.stage.reshape(x, (*x.shape[:axis], *lengths, *x.shape[axis + 1 :]))
+
+
 def squeeze(x: Staged, axes: Sequence[int] | None = None) -> Staged:
     """Without some axes of length 1, by default all."""
     ones = [axis for axis, length in enumerate(x.shape) if length == 1]
@@ -35,11 +56,18 @@ def unsqueeze(x: Staged, axes: Sequence[int]) -> Staged:
     return x.stage.reshape(x, [1 if axis in new else next(lengths, 1) for axis in range(rank)])
 
 
-def move(x: Staged, source: int, destination: int) -> Staged:
-    """``x`` with an axis moved to another place."""
-    order = [axis for axis in range(x.ndim) if axis != source % x.ndim]
-    order.insert(destination % x.ndim, source % x.ndim)
-    return x.stage.transpose(x, order)
+def move(x: Staged, source: int | Sequence[int], destination: int | Sequence[int]) -> Staged:
+    """``x`` with some axes moved to other places."""
+    one, other = (i if isinstance(i, Sequence) else (i,) for i in (source, destination))
+    rank = max(x.ndim, 1)
+    moved = {new % rank: old % rank for new, old in zip(other, one, strict=True)}
+    rest = iter(axis for axis in range(x.ndim) if axis not in moved.values())
+    return x.stage.transpose(x, [moved[i] if i in moved else next(rest) for i in range(x.ndim)])
+
+
+def reverse(x: Staged) -> Staged:
+    """The axes in reverse order."""
+    return x.stage.transpose(x, range(x.ndim)[::-1])
 
 
 def swap(x: Staged, one: int, other: int) -> Staged:
@@ -48,6 +76,40 @@ def swap(x: Staged, one: int, other: int) -> Staged:
     if order:
         order[one], order[other] = order[other], order[one]
     return x.stage.transpose(x, order)
+
+
+def broadcast(x: Staged, shape: Sequence[int], keep: int = -1) -> Staged:
+    """Repeated to a shape, in which the code ``keep`` leaves a length as it is."""
+    missing = len(shape) - x.ndim
+    return x.stage.broadcast(
+        x, [x.shape[i - missing] if n == keep else n for i, n in enumerate(shape)]
+    )
+
+
+def together(xs: Sequence[Staged]) -> list[Staged]:
+    """All repeated to one shape."""
+    shape = np.broadcast_shapes(*(x.shape for x in xs))
+    return [x.stage.broadcast(x, shape) for x in xs]
+
+
+def meshgrid(xs: Sequence[Staged], crossed: bool = False) -> list[Staged]:
+    """Each along an axis of its own; the first two of them change places where ``crossed``."""
+    shape = [x.size for x in xs]
+    along = [[x.size if i == j else 1 for j in range(len(shape))] for i, x in enumerate(xs)]
+    grids = [
+        x.stage.broadcast(x.stage.reshape(x, n), shape) for x, n in zip(xs, along, strict=True)
+    ]
+    return [swap(x, 0, 1) for x in grids] if crossed else grids
+
+
+def concat(xs: Sequence[Staged], axis: int = 0) -> Staged:
+    """One behind the other along an axis."""
+    return xs[0] if len(xs) == 1 else put("Concat", *xs, axis=axis)
+
+
+def stack(xs: Sequence[Staged], axis: int = 0) -> Staged:
+    """Along a new axis."""
+    return put("Stack", *xs, axis=axis)
 
 
 def flip(x: Staged, axes: Sequence[int]) -> Staged:
@@ -71,6 +133,12 @@ def split(x: Staged, sizes: Sequence[int], axis: int) -> list[Staged]:
 def unstack(x: Staged, axis: int) -> list[Staged]:
     """All elements along an axis."""
     return [x.stage.select(x, axis, index) for index in range(x.shape[axis])]
+
+
+def repeat(x: Staged, count: int, axis: int | None = None) -> Staged:
+    """Each element several times in a row, along an axis or of all in a row."""
+    x, axis = (flatten(x), 0) if axis is None else (x, axis % max(x.ndim, 1))
+    return tile(x, [count if i == axis else 1 for i in range(x.ndim)], inner=True)
 
 
 def tile(x: Staged, counts: Sequence[int], inner: bool = False) -> Staged:
@@ -113,6 +181,38 @@ def band(x: Staged, below: int | None, above: int | None) -> Staged:
     inside = far >= -(rows if below is None else below)
     inside &= far <= (columns if above is None else above)
     return put("Where", x.stage.constant(inside), x, x.like(0))
+
+
+def diagonal(x: Staged, offset: int = 0, one: int = 0, other: int = 1) -> Staged:
+    """The diagonal of two axes, as the last one."""
+    lined = move(x, (one, other), (-2, -1))
+    rows, columns = lined.shape[-2:]
+    i = np.arange(max(0, -offset), max(0, min(rows, columns - offset)))
+    return x.stage.take(flatten(lined, -2), i * columns + i + offset, -1)
+
+
+def on_diagonal(x: Staged, offset: int = 0) -> Staged:
+    """A matrix with a vector on a diagonal and 0 elsewhere."""
+    there = np.eye(x.size + abs(offset), k=offset, dtype=bool)
+    places = np.cumsum(there.ravel()).reshape(there.shape) - 1
+    spread = x.stage.take(x, np.clip(places, 0, x.size - 1), 0)
+    return put("Where", x.stage.constant(there), spread, x.like(0))
+
+
+def block_diagonal(xs: Sequence[Staged]) -> Staged:
+    """Matrices along the diagonal of one that is 0 elsewhere."""
+    width, at, rows = sum(x.shape[1] for x in xs), 0, []
+    for x in xs:
+        sides = (at, width - at - x.shape[1])
+        rows.append(put("Pad", x, widths=((0, 0), sides), value=0.0))
+        at += x.shape[1]
+    return concat(rows)
+
+
+def windows(x: Staged, axis: int, size: int, step: int) -> Staged:
+    """Windows along an axis, as a new last one."""
+    starts = np.arange(0, x.shape[axis] - size + 1, step)
+    return move(x.stage.take(x, starts[:, None] + np.arange(size), axis), axis % x.ndim + 1, -1)
 
 
 def depth_to_space(x: Staged, size: int, depth_first: bool = True) -> Staged:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.indexing import inside, one_hot, take_along
+from gradwire.runtime.interchange.importing.meanings.reductions import norm
 from gradwire.runtime.interchange.importing.meanings.shapes import band
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
@@ -205,10 +206,8 @@ def embedding_renorm(
 @operator("renorm")
 def renorm(stage: Stage, x: Staged, p: float, dim: int, maxnorm: float) -> Staged:
     """``x`` whose parts along an axis are no longer than a norm."""
-    from gradwire.runtime.interchange.importing.torch.operators.reductions import norm
-
     rest = [axis for axis in range(x.ndim) if axis != dim % x.ndim]
-    length = norm(stage, x, p, rest, keepdim=True)
+    length = norm(x, p, rest, keepdims=True)
     factor = float(maxnorm) / (length + 1e-7)
     return x * stage.block("Where", length > float(maxnorm), factor, factor.like(1))
 
@@ -237,19 +236,3 @@ def fill_diagonal(stage: Stage, x: Staged, fill_value: Operand, wrap: bool = Fal
     np.fill_diagonal(there, val=True, wrap=wrap)
     filled = stage.cast(like(stage, fill_value, x), x.dtype)
     return stage.block("Where", stage.constant(there), filled, x)
-
-
-@operator("diag", "diag_embed")
-def diag(stage: Stage, x: Staged, diagonal: int = 0, *_: Any) -> Staged:
-    """The diagonal of a matrix, or a matrix with a diagonal and 0 elsewhere."""
-    from gradwire.runtime.interchange.importing.torch.operators.shapes import (
-        diagonal as diagonal_of,
-    )
-
-    if x.ndim == 2:
-        return diagonal_of(stage, x, diagonal)
-    side = x.size + abs(diagonal)
-    there = np.eye(side, k=diagonal, dtype=bool)
-    places = np.cumsum(there.ravel()).reshape(there.shape) - 1
-    spread = stage.take(x, np.clip(places, 0, x.size - 1), 0)
-    return stage.block("Where", stage.constant(there), spread, x.like(0))

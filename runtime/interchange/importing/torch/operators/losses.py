@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import losses
+from gradwire.runtime.interchange.importing.meanings.reductions import norm
 from gradwire.runtime.interchange.importing.staged import put
-from gradwire.runtime.interchange.importing.torch.operators.reductions import norm
 from gradwire.runtime.interchange.importing.torch.operators.table import enter
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ enter({
         )
     ),
     "cross_entropy_loss": _classes,
-    "pairwise_distance": lambda stage, a, b, p=2.0, eps=1e-6, keepdim=False: norm(
-        stage, a - b + eps, p, (-1,), keepdim
+    "pairwise_distance": lambda _, a, b, p=2.0, eps=1e-6, keepdim=False: norm(
+        a - b + eps, p, (-1,), keepdim
     ),
     "triplet_margin_loss": (
         lambda stage, a, b, c, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1: losses.reduced(
             put(
                 "Relu",
-                norm(stage, a - b + eps, p, (-1,)) - norm(stage, a - c + eps, p, (-1,)) + margin,
+                norm(a - b + eps, p, (-1,)) - norm(a - c + eps, p, (-1,)) + margin,
             ),
             _HOW[reduction],
         )

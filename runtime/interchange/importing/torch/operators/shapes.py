@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,152 +21,49 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 VIEWS = frozenset(
-    {
-        "alias",
-        "as_strided",
-        "chunk",
-        "diagonal",
-        "expand",
-        "expand_as",
-        "flatten",
-        "mT",
-        "matrix_H",
-        "movedim",
-        "narrow",
-        "numpy_T",
-        "permute",
-        "reshape",
-        "select",
-        "slice",
-        "split",
-        "split_with_sizes",
-        "squeeze",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "tensor_split",
-        "transpose",
-        "unbind",
-        "unflatten",
-        "unfold",
-        "unsqueeze",
-        "unsafe_chunk",
-        "unsafe_split",
-        "view",
-        "view_as",
-    }
+    """
+    alias as_strided chunk diagonal expand expand_as flatten mT matrix_H movedim narrow numpy_T
+    permute reshape select slice split split_with_sizes squeeze swapaxes swapdims t tensor_split
+    transpose unbind unflatten unfold unsqueeze unsafe_chunk unsafe_split view view_as
+    """.split()
 )
 """Operators whose results share the memory of their first argument."""
 
 
-@operator(
-    "alias", "clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj",
-    "resolve_neg", "positive", "pin_memory", "conj", "_conj", "feature_alpha_dropout",
-)  # fmt: skip
 def same(stage: Stage, x: Staged, *_: Any, **__: Any) -> Staged:
     """The same numbers."""
     return x
 
 
+def cat(tensors: Sequence[Staged], dim: int = 0) -> Staged:
+    """One behind the other along an axis, where empty vectors don't count."""
+    return shapes.concat([x for x in tensors if x.shape != (0,)] or tensors, dim)
+
+
+def repeat_interleave(
+    stage: Stage, x: Staged, repeats: int, dim: int | None = None, **_: Any
+) -> Staged:
+    """Each element several times in a row."""
+    return shapes.repeat(x, repeats, dim)
+
+
 @operator("to", "_to_copy", "to.device", "to.dtype_layout", "to.prim_Device", "to.prim_dtype")
-def to(stage: Stage, x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
+def _to(stage: Stage, x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
     """In another dtype, where one is given; all devices are one."""
     wanted = dtype if dtype is not None else next((a for a in args if isinstance(a, str)), None)
     return x if wanted is None else stage.cast(x, wanted)
 
 
-@operator("to.other", "type_as")
-def to_other(stage: Stage, x: Staged, other: Staged, *_: Any, **__: Any) -> Staged:
-    """In the dtype of another tensor."""
-    return stage.cast(x, other.dtype)
-
-
 @operator("view.dtype")
-def view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
+def _view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
     """The same bits as another dtype: no block for that."""
     if dtype == x.dtype:
         return x
     raise UnsupportedError("view", f"the bits of {x.dtype} are read as {dtype}")
 
 
-@operator("view", "reshape", "_unsafe_view", "view_copy")
-def reshape(stage: Stage, x: Staged, shape: Sequence[int]) -> Staged:
-    """In another shape; one length may be -1."""
-    return stage.reshape(x, shapes.whole(shape, x.size))
-
-
-@operator("flatten")
-def flatten(stage: Stage, x: Staged, start_dim: int = 0, end_dim: int = -1) -> Staged:
-    """Some axes as one."""
-    if not x.ndim:
-        return stage.reshape(x, (1,))
-    start, end = start_dim % x.ndim, end_dim % x.ndim
-    merged = math.prod(x.shape[start : end + 1])
-    return stage.reshape(x, (*x.shape[:start], merged, *x.shape[end + 1 :]))
-
-
-@operator("movedim", "moveaxis")
-def movedim(
-    stage: Stage, x: Staged, source: int | Sequence[int], destination: int | Sequence[int]
-) -> Staged:
-    """Some axes at other places."""
-    moved = dict(zip(axes(destination, x.ndim), axes(source, x.ndim), strict=True))
-    rest = iter(axis for axis in range(x.ndim) if axis not in moved.values())
-    return stage.transpose(x, [moved[i] if i in moved else next(rest) for i in range(x.ndim)])
-
-
-@operator("expand")
-def expand(stage: Stage, x: Staged, size: Sequence[int], implicit: bool = False) -> Staged:
-    """Repeated along axes of length 1; -1 keeps a length."""
-    missing = len(size) - x.ndim
-    shape = [x.shape[i - missing] if n == -1 else n for i, n in enumerate(size)]
-    return stage.broadcast(x, shape)
-
-
-@operator("broadcast_tensors")
-def broadcast_tensors(stage: Stage, tensors: Sequence[Staged]) -> list[Staged]:
-    """All repeated to one shape."""
-    shape = np.broadcast_shapes(*(x.shape for x in tensors))
-    return [stage.broadcast(x, shape) for x in tensors]
-
-
-@operator("meshgrid")
-def meshgrid(stage: Stage, tensors: Sequence[Staged], indexing: str = "ij") -> list[Staged]:
-    """Each along an axis of its own."""
-    shape = [x.size for x in tensors]
-    grids = []
-    for i, x in enumerate(tensors):
-        along = stage.reshape(x, [x.size if i == j else 1 for j in range(len(shape))])
-        grids.append(stage.broadcast(along, shape))
-    return [shapes.swap(x, 0, 1) for x in grids] if indexing == "xy" else grids
-
-
-@operator("repeat_interleave.self_int")
-def repeat_interleave(
-    stage: Stage, x: Staged, repeats: int, dim: int | None = None, **_: Any
-) -> Staged:
-    """Each element several times in a row."""
-    if dim is None:
-        x, dim = _flat(x), 0
-    return stage.take(x, np.repeat(np.arange(x.shape[dim]), repeats), dim)
-
-
-@operator("repeat_interleave.Tensor")
-def repeated_places(stage: Stage, repeats: Staged, **_: Any) -> Staged:
-    """Each place as often as is said there, known at import."""
-    times = stage.numbers(repeats, "repeat_interleave")
-    return stage.constant(np.repeat(np.arange(times.size), times))
-
-
-@operator("cat", "concat", "concatenate")
-def cat(stage: Stage, tensors: Sequence[Staged], dim: int = 0) -> Staged:
-    """One behind the other along an axis."""
-    parts = [x for x in tensors if x.shape != (0,)] or list(tensors)
-    return parts[0] if len(parts) == 1 else stage.block("Concat", *parts, axis=dim)
-
-
 @operator("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
-def split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
+def _split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
     """Parts of a length, or of given lengths, along an axis."""
     length = x.shape[dim]
     if isinstance(size, int):
@@ -175,50 +71,30 @@ def split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> l
     return shapes.split(x, size, dim)
 
 
-@operator("chunk", "unsafe_chunk")
-def chunk(stage: Stage, x: Staged, chunks: int, dim: int = 0) -> list[Staged]:
-    """A number of parts, as equal as they can be."""
-    return split(stage, x, -(-x.shape[dim] // chunks), dim)
-
-
 @operator("tensor_split.sections")
-def tensor_split(stage: Stage, x: Staged, sections: int, dim: int = 0) -> list[Staged]:
+def _equal(stage: Stage, x: Staged, sections: int, dim: int = 0) -> list[Staged]:
     """A number of parts, the first ones longer by one where they can't be equal."""
-    return split(stage, x, [len(p) for p in np.array_split(range(x.shape[dim]), sections)], dim)
+    return shapes.split(x, [len(p) for p in np.array_split(range(x.shape[dim]), sections)], dim)
 
 
 @operator("tensor_split.tensor_indices_or_sections")
-def tensor_split_at(stage: Stage, x: Staged, where: Staged, dim: int = 0) -> list[Staged]:
+def _split_at(stage: Stage, x: Staged, where: Staged, dim: int = 0) -> list[Staged]:
     """A number of parts, or parts that end at indices, known at import."""
     given = stage.numbers(where, "tensor_split")
     if not given.ndim:
-        return tensor_split(stage, x, int(given), dim)
+        return _equal(stage, x, int(given), dim)
     ends = given.tolist()
     return [stage.cut(x, dim, a, b) for a, b in zip([0, *ends], [*ends, x.shape[dim]], strict=True)]
 
 
-@operator("slice", "slice_copy")
-def slice_(
-    stage: Stage,
-    x: Staged,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> Staged:
-    """``x[start:end:step]`` along an axis."""
-    return stage.cut(x, dim, start, end, step)
-
-
 @operator("narrow")
-def narrow(stage: Stage, x: Staged, dim: int, start: int, length: int) -> Staged:
-    """A part along an axis."""
+def _narrow(stage: Stage, x: Staged, dim: int, start: int, length: int) -> Staged:
     start %= x.shape[dim] + (start >= 0)
     return stage.cut(x, dim, start, start + length)
 
 
 @operator("rot90")
-def rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
+def _rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
     """Turned by quarters from the first of two axes to the second."""
     first, second = axes(dims, x.ndim)
     if k % 4 == 2:
@@ -228,39 +104,14 @@ def rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> 
     return shapes.flip(shapes.swap(x, first, second), (second,)) if k % 4 else x
 
 
-@operator("block_diag")
-def block_diag(stage: Stage, tensors: Sequence[Staged]) -> Staged:
-    """Matrices along the diagonal of one that is 0 elsewhere."""
-    matrices = [stage.reshape(x, (1, x.size)) if x.ndim < 2 else x for x in tensors]
-    width, at, rows = sum(x.shape[1] for x in matrices), 0, []
-    for x in matrices:
-        sides = ((0, 0), (at, width - at - x.shape[1]))
-        rows.append(stage.block("Pad", x, widths=sides, value=0.0))
-        at += x.shape[1]
-    return cat(stage, rows, 0)
-
-
 @operator("roll")
-def roll(
+def _roll(
     stage: Stage, x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
 ) -> Staged:
-    """Moved along axes; what falls off comes back at the other end."""
     if not isinstance(dims, int) and not dims:
-        return stage.reshape(shapes.roll(_flat(x), pairs(shifts, 1), (0,)), x.shape)
+        return stage.reshape(shapes.roll(shapes.flatten(x), pairs(shifts, 1), (0,)), x.shape)
     along = axes(dims, x.ndim)
     return shapes.roll(x, pairs(shifts, len(along)), along)
-
-
-@operator("diagonal")
-def diagonal(stage: Stage, x: Staged, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Staged:
-    """The diagonal of two axes, as the last one."""
-    first, second = dim1 % x.ndim, dim2 % x.ndim
-    rest = [axis for axis in range(x.ndim) if axis not in (first, second)]
-    lined = stage.transpose(x, (*rest, first, second))
-    rows, columns = lined.shape[-2:]
-    i = np.arange(max(0, -offset), max(0, min(rows, columns - offset)))
-    flat = stage.reshape(lined, (*lined.shape[:-2], rows * columns))
-    return stage.take(flat, i * columns + i + offset, -1)
 
 
 @operator("as_strided")
@@ -283,7 +134,7 @@ def as_strided(
     at = np.minimum(np.searchsorted(lined, wanted), max(0, lined.size - 1))
     if (np.diff(lined) == 0).any() or not np.array_equal(lined[at] if lined.size else own, wanted):
         raise UnsupportedError("as_strided", "its places in memory are not those of one tensor")
-    return stage.take(_flat(x), order[at], 0)
+    return stage.take(shapes.flatten(x), order[at], 0)
 
 
 def _in_memory(
@@ -295,26 +146,6 @@ def _in_memory(
     return places
 
 
-@operator("unfold")
-def unfold(stage: Stage, x: Staged, dimension: int, size: int, step: int) -> Staged:
-    """Windows along an axis, as a new last one."""
-    if not x.ndim:
-        return stage.reshape(x, (1,))
-    axis = dimension % x.ndim
-    starts = np.arange(0, x.shape[axis] - size + 1, step)
-    windows = stage.take(x, starts[:, None] + np.arange(size), axis)
-    order = [i for i in range(x.ndim + 1) if i != axis + 1]
-    return stage.transpose(windows, (*order, axis + 1))
-
-
-def _flat(x: Staged) -> Staged:
-    return x.stage.reshape(x, (x.size,))
-
-
-def _hstack(stage: Stage, tensors: Sequence[Staged]) -> Staged:
-    return cat(stage, tensors, 0 if tensors[0].ndim == 1 else 1)
-
-
 def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
     """Axes that are longer stay."""
     if dim is None or not x.ndim:
@@ -322,40 +153,59 @@ def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Sta
     return shapes.squeeze(x, [axis for axis in axes(dim, x.ndim) if x.shape[axis] == 1])
 
 
-def _unflatten(stage: Stage, x: Staged, dim: int, sizes: Sequence[int], *_: Any) -> Staged:
-    dim %= x.ndim
-    lengths = shapes.whole(sizes, x.shape[dim])
-    return stage.reshape(x, (*x.shape[:dim], *lengths, *x.shape[dim + 1 :]))
+def _repeated_places(stage: Stage, repeats: Staged, **_: Any) -> Staged:
+    """Each place as often as is said there, known at import."""
+    times = stage.numbers(repeats, "repeat_interleave")
+    return stage.constant(np.repeat(np.arange(times.size), times))
+
+
+def _matrix(x: Staged) -> Staged:
+    return x.stage.reshape(x, (1, x.size)) if x.ndim < 2 else x
 
 
 enter({
-    **dict.fromkeys(
-        ("view_as", "reshape_as"), lambda stage, x, other: stage.reshape(x, other.shape)
-    ),
-    "ravel": lambda _, x: _flat(x),
-    "unflatten": _unflatten,
-    **dict.fromkeys(("permute", "permute_copy"), lambda stage, x, dims: stage.transpose(x, dims)),
-    **dict.fromkeys(
-        ("transpose", "swapaxes", "swapdims"), lambda _, x, dim0, dim1: shapes.swap(x, dim0, dim1)
-    ),
-    **dict.fromkeys(
-        ("t", "numpy_T"), lambda stage, x: stage.transpose(x, tuple(reversed(range(x.ndim))))
-    ),
-    **dict.fromkeys(("mT", "matrix_H", "adjoint"), lambda _, x: shapes.swap(x, -2, -1)),
+    "alias clone contiguous lift lift_fresh lift_fresh_copy resolve_conj resolve_neg": same,
+    "positive pin_memory conj _conj feature_alpha_dropout": same,
+    "to.other type_as": lambda stage, x, other, *_, **__: stage.cast(x, other.dtype),
+    "view reshape _unsafe_view view_copy": lambda _, x, shape: shapes.reshape(x, shape),
+    "view_as reshape_as": lambda stage, x, other: stage.reshape(x, other.shape),
+    "flatten": lambda _, x, start_dim=0, end_dim=-1: shapes.flatten(x, start_dim, end_dim),
+    "ravel": lambda _, x: shapes.flatten(x),
+    "unflatten": lambda _, x, dim, sizes, *__: shapes.unflatten(x, dim, sizes),
+    "permute permute_copy": lambda stage, x, dims: stage.transpose(x, dims),
+    "movedim moveaxis": lambda _, x, source, destination: shapes.move(x, source, destination),
+    "transpose swapaxes swapdims": lambda _, x, dim0, dim1: shapes.swap(x, dim0, dim1),
+    "t numpy_T": lambda _, x: shapes.reverse(x),
+    "mT matrix_H adjoint": lambda _, x: shapes.swap(x, -2, -1),
     "unsqueeze": lambda _, x, dim: shapes.unsqueeze(x, (dim,)),
     "squeeze": _squeeze,
+    "expand broadcast_to": lambda _, x, size, implicit=False: shapes.broadcast(x, size),
     "expand_as": lambda stage, x, other: stage.broadcast(x, other.shape),
-    "broadcast_to": expand,
-    **dict.fromkeys(("repeat", "tile"), lambda _, x, repeats: shapes.tile(x, repeats)),
-    "stack": lambda stage, tensors, dim=0: stage.block("Stack", *tensors, axis=dim),
-    **dict.fromkeys(("hstack", "column_stack"), _hstack),
-    "vstack": lambda stage, tensors: cat(
-        stage, [shapes.unsqueeze(x, (0,)) if x.ndim == 1 else x for x in tensors], 0
+    "broadcast_tensors": lambda _, tensors: shapes.together(tensors),
+    "meshgrid": lambda _, tensors, indexing="ij": shapes.meshgrid(tensors, indexing == "xy"),
+    "repeat tile": lambda _, x, repeats: shapes.tile(x, repeats),
+    "repeat_interleave.self_int": repeat_interleave,
+    "repeat_interleave.Tensor": _repeated_places,
+    "cat concat concatenate": lambda _, tensors, dim=0: cat(tensors, dim),
+    "stack": lambda _, tensors, dim=0: shapes.stack(tensors, dim),
+    "hstack column_stack": lambda _, tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
+    "vstack": lambda _, tensors: cat([_matrix(x) for x in tensors]),
+    "block_diag": lambda _, tensors: shapes.block_diagonal([_matrix(x) for x in tensors]),
+    "chunk unsafe_chunk": lambda stage, x, chunks, dim=0: _split(
+        stage, x, -(-x.shape[dim] // chunks), dim
     ),
     "unbind": lambda _, x, dim=0: shapes.unstack(x, dim),
-    **dict.fromkeys(
-        ("select", "select_copy"), lambda stage, x, dim, index: stage.select(x, dim, index)
+    "select select_copy": lambda stage, x, dim, index: stage.select(x, dim, index),
+    "slice slice_copy": lambda stage, x, dim=0, start=None, end=None, step=1: stage.cut(
+        x, dim, start, end, step
     ),
     "flip": lambda _, x, dims: shapes.flip(x, axes(dims, x.ndim)),
     "fliplr": lambda _, x: shapes.flip(x, (1,)),
+    "diagonal": lambda _, x, offset=0, dim1=0, dim2=1: shapes.diagonal(x, offset, dim1, dim2),
+    "diag diag_embed": lambda _, x, diagonal=0, *__: (
+        shapes.diagonal(x, diagonal) if x.ndim == 2 else shapes.on_diagonal(x, diagonal)
+    ),
+    "unfold": lambda _, x, dimension, size, step: (
+        shapes.windows(x, dimension, size, step) if x.ndim else shapes.flatten(x)
+    ),
 })  # fmt: skip

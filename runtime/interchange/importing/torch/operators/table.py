@@ -49,16 +49,18 @@ def operator(*names: str) -> Callable[[_Function], _Function]:
     """Enter a function into the table under the names of the operators that it puts up."""
 
     def entered(function: _Function) -> _Function:
-        enter(dict.fromkeys(names, function))
+        enter({" ".join(names): function})
         return function
 
     return entered
 
 
 def enter(rows: Mapping[str, Operator]) -> None:
-    """Enter functions into the table by the names of the operators that they put up."""
-    assert not rows.keys() & _TABLE.keys(), rows.keys() & _TABLE.keys()
-    _TABLE.update(rows)
+    """Enter functions into the table by the names, one or several, of what they put up."""
+    for names, row in rows.items():
+        for name in names.split():
+            assert name not in _TABLE, name
+            _TABLE[name] = row
 
 
 def find(name: str) -> Operator | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,18 @@ def functions(module: ModuleType) -> set[str]:
     """The names of a module's own public functions."""
     own = inspect.getmembers(module, inspect.isfunction)
     return {n for n, f in own if f.__module__ == module.__name__ and not n.startswith("_")}
+
+
+def all_agree(
+    module: ModuleType, cases: Mapping[str, Sequence[Any]], helpers: Iterable[str] = ()
+) -> None:
+    """Assert it of all public functions of a module but some.
+
+    By names that begin with theirs, there are a meaning, its reference, and what both get.
+    """
+    assert {name.split()[0] for name in cases} == functions(module) - set(helpers)
+    for name, (meaning, reference, *arrays) in cases.items():
+        agrees(name, meaning, reference, arrays)
 
 
 def agrees(

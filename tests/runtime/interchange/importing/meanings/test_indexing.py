@@ -11,7 +11,7 @@ import pytest
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.meanings import indexing
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
-from tests.runtime.interchange.importing.meanings.differing import Fixed, agrees, functions
+from tests.runtime.interchange.importing.meanings.differing import Fixed, all_agree
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
 DRAW = np.random.default_rng(0)
@@ -90,10 +90,7 @@ def cases(torch):
 
 
 def test_all_meanings_agree_with_pytorch():
-    found = cases(pytest.importorskip("torch"))
-    assert {name.split()[0] for name in found} == functions(indexing)
-    for name, (meaning, reference, *arrays) in found.items():
-        agrees(name, meaning, reference, arrays)
+    all_agree(indexing, cases(pytest.importorskip("torch")))
 
 
 def test_what_others_have_is_one_row_of_mxnet(tmp_path: Path):

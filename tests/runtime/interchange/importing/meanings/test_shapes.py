@@ -15,7 +15,7 @@ from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.tensorflow.operators.shapes import OPERATORS
-from tests.runtime.interchange.importing.meanings.differing import agrees, functions
+from tests.runtime.interchange.importing.meanings.differing import all_agree
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
 DRAW = np.random.default_rng(0)
@@ -28,6 +28,13 @@ def cases(torch):
     """By the meaning: itself, what PyTorch has for it, and the arrays that both get."""
     f = torch.nn.functional
     return {
+        "reshape": (partial(shapes.reshape, shape=(4, -1)), lambda x: x.reshape(4, 6), X),
+        "flatten": (shapes.flatten, torch.flatten, X),
+        "flatten some": (partial(shapes.flatten, start=1), lambda x: x.flatten(1), X),
+        "flatten nothing": (shapes.flatten, torch.flatten, np.array(0.5, "f4")),
+        "unflatten": (
+            partial(shapes.unflatten, axis=-1, sizes=(2, -1)), lambda x: x.unflatten(-1, (2, 2)), X,
+        ),
         "squeeze": (shapes.squeeze, torch.squeeze, ONES),
         "squeeze some": (partial(shapes.squeeze, axes=(-1,)), lambda x: x.squeeze(-1), ONES),
         "unsqueeze": (
@@ -36,6 +43,25 @@ def cases(torch):
         "move": (
             partial(shapes.move, source=-1, destination=1), lambda x: x.movedim(-1, 1), IMAGE,
         ),
+        "move several": (
+            partial(shapes.move, source=(0, 1), destination=(-1, 0)),
+            lambda x: x.movedim((0, 1), (-1, 0)), IMAGE,
+        ),
+        "reverse": (shapes.reverse, lambda x: x.permute(2, 1, 0), X),
+        "broadcast": (
+            partial(shapes.broadcast, shape=(3, -1, 5, -1, 2)),
+            lambda x: x.expand(3, -1, 5, -1, 2), ONES,
+        ),
+        "together": (
+            lambda *xs: shapes.together(xs), torch.broadcast_tensors, ONES, X[:, :, None, :1],
+        ),
+        **{f"meshgrid {way}": (
+            lambda *xs, way=way: shapes.meshgrid(xs, way == "xy"),
+            lambda *xs, way=way: torch.meshgrid(*xs, indexing=way), X[0, 0], X[0, :, 0].copy(),
+        ) for way in ("ij", "xy")},
+        "concat": (lambda *xs: shapes.concat(xs, 1), lambda *xs: torch.cat(xs, 1), X, X + 1),
+        "concat one": (lambda x: shapes.concat([x]), lambda x: x * 1, X),
+        "stack": (lambda *xs: shapes.stack(xs, -1), lambda *xs: torch.stack(xs, -1), X, X + 1),
         "swap": (partial(shapes.swap, one=0, other=-1), lambda x: x.transpose(0, -1), X),
         "flip": (partial(shapes.flip, axes=(0, 2)), lambda x: x.flip(0, 2), X),
         "flip nothing": (partial(shapes.flip, axes=()), lambda x: x * 1, X),
@@ -50,6 +76,10 @@ def cases(torch):
             partial(shapes.tile, counts=(3, 1), inner=True),
             lambda x: x.repeat_interleave(3, 1), X,
         ),
+        "repeat": (
+            partial(shapes.repeat, count=2, axis=-2), lambda x: x.repeat_interleave(2, 1), X,
+        ),
+        "repeat all": (partial(shapes.repeat, count=3), lambda x: x.repeat_interleave(3), X),
         "pad": (
             partial(shapes.pad, widths=((0, 1), (-1, 2), (0, -1)), value=2.0),
             lambda x: f.pad(x, (0, -1, -1, 2, 0, 1), value=2.0), X,
@@ -62,6 +92,19 @@ def cases(torch):
             partial(shapes.band, below=1, above=0), lambda x: x.tril().triu(-1), X,
         ),
         "band above": (partial(shapes.band, below=-2, above=None), lambda x: x.triu(2), X),
+        **{f"diagonal {k}": (
+            partial(shapes.diagonal, offset=k, one=2, other=1), lambda x, k=k: x.diagonal(k, 2, 1),
+            X,
+        ) for k in (-1, 0, 2, 5)},
+        **{f"on_diagonal {k}": (
+            partial(shapes.on_diagonal, offset=k), lambda x, k=k: x.diag(k), X[0, 0],
+        ) for k in (-1, 0, 2)},
+        "block_diagonal": (
+            lambda *xs: shapes.block_diagonal(xs), torch.block_diag, X[0], X[:, 0].copy(),
+        ),
+        "windows": (
+            partial(shapes.windows, axis=-2, size=2, step=1), lambda x: x.unfold(-2, 2, 1), X,
+        ),
         "depth_to_space": (
             partial(shapes.depth_to_space, size=2, depth_first=False),
             partial(f.pixel_shuffle, upscale_factor=2), IMAGE,
@@ -83,10 +126,7 @@ def cases(torch):
 
 
 def test_all_meanings_agree_with_pytorch():
-    found = cases(pytest.importorskip("torch"))
-    assert {name.split()[0] for name in found} == functions(shapes) - {"whole"}
-    for name, (meaning, reference, *arrays) in found.items():
-        agrees(name, meaning, reference, arrays)
+    all_agree(shapes, cases(pytest.importorskip("torch")), {"whole"})
 
 
 def test_one_length_may_follow_from_the_others():

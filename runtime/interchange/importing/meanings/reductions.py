@@ -1,0 +1,66 @@
+"""Reductions over axes, and totals so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import put
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.staged import Staged
+
+
+def reduce(
+    kind: str, x: Staged, axes: Sequence[int] | None = None, keepdims: bool = False
+) -> Staged:
+    """A block that reduces over axes: all of them for None, none for ()."""
+    return x if axes == () else put(kind, x, axis=axes, keepdims=keepdims)
+
+
+def norm(
+    x: Staged,
+    order: float | str | None = 2,
+    axes: Sequence[int] | None = None,
+    keepdims: bool = False,
+) -> Staged:
+    """The p-norm of the numbers along the axes."""
+    if order in (None, 2, "fro"):
+        return reduce("Norm", x, axes, keepdims) if x.ndim else put("Abs", x)
+    size = put("Abs", x)
+    if order == 1:
+        return reduce("Sum", size, axes, keepdims)
+    if order in (math.inf, -math.inf):
+        return reduce("Max" if order == math.inf else "Min", size, axes, keepdims)
+    if isinstance(order, str) or not order:
+        raise UnsupportedError("norm", f"of order {order}")
+    return reduce("Sum", size ** float(order), axes, keepdims) ** (1 / float(order))
+
+
+def mean_and_variance(x: Staged, axes: Sequence[int]) -> tuple[Staged, Staged]:
+    """Mean and variance over axes, which stay with length 1."""
+    mean, variance = (reduce(kind, x, tuple(axes), True) for kind in ("Mean", "Variance"))
+    return mean, variance
+
+
+def running(
+    kind: str, x: Staged, axis: int, reverse: bool = False, exclusive: bool = False
+) -> Staged:
+    """The CumulativeSum or CumulativeProduct up to each element, with or without its own."""
+    return put(kind, x, axis=axis, reverse=reverse, exclusive=exclusive)
+
+
+def running_log_sum_exp(x: Staged, axis: int, reverse: bool = False) -> Staged:
+    """Logarithms of the sums of exponentials up to each, less the largest number of all."""
+    top = reduce("Max", x, (axis % x.ndim,), keepdims=True)
+    top = put("StopGradient", top, name="numerical stability")
+    return put("Log", running("CumulativeSum", put("Exp", x - top), axis, reverse)) + top
+
+
+def differences(x: Staged, axis: int = -1, times: int = 1) -> Staged:
+    """Differences of neighbours, and of these."""
+    for _step in range(times):
+        x = x.stage.cut(x, axis, 1, None) - x.stage.cut(x, axis, 0, -1)
+    return x

@@ -174,6 +174,17 @@ def pad(
     return x
 
 
+def spread(x: Staged, axis: int, between: int, value: float = 0.0) -> Staged:
+    """With ``between`` elements after each but the last, along an axis."""
+    length, before, after = x.shape[axis], x.shape[:axis], x.shape[axis + 1 :]
+    if not between or length < 2:
+        return x
+    apart = x.stage.reshape(x, (*before, length, 1, *after))
+    wide = pad(apart, [(0, between if i == axis + 1 else 0) for i in range(apart.ndim)], value)
+    joined = x.stage.reshape(wide, (*before, length * (between + 1), *after))
+    return x.stage.cut(joined, axis, 0, joined.shape[axis] - between)
+
+
 def band(x: Staged, below: int | None, above: int | None) -> Staged:
     """0 outside a band around the diagonal of the last two axes; None is all of a side."""
     rows, columns = x.shape[-2:]

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.jax.operations.shapes import spread
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings.shapes import spread
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Params
@@ -49,7 +49,7 @@ def _grouped(stage: Stage, x: Staged, params: Params) -> tuple[Staged, int]:
 
 def _convolved(stage: Stage, params: Params, x: Staged, weight: Staged, groups: int) -> Staged:
     for axis, step in enumerate(params["lhs_dilation"], 2):
-        x = spread(stage, x, axis, step - 1, 0.0)
+        x = spread(x, axis, step - 1)
     stride, padding = params["window_strides"], params["padding"]
     return windows.conv(x, weight, None, stride, padding, params["rhs_dilation"], groups)
 

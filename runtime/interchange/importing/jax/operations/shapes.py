@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.operands import Wire, block_dtype
-from gradwire.runtime.interchange.importing.meanings.shapes import flip, split, unstack
+from gradwire.runtime.interchange.importing.meanings import shapes
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -30,24 +30,8 @@ def broadcast_in_dim(stage: Stage, params: Params, x: Wire, *_: Wire) -> Wire:
     return _narrow(stage, x.narrow, tuple(between), shape)
 
 
-def reshape(stage: Stage, params: Params, x: Wire, *_: Wire) -> Wire:
-    """The elements in another shape."""
-    return _reshaped(stage, x, tuple(int(n) for n in params["new_sizes"]))
-
-
-def squeeze(stage: Stage, params: Params, x: Wire) -> Wire:
-    """Without some axes of length 1."""
-    dropped = {axis % len(x.shape) for axis in params["dimensions"]}
-    return _reshaped(stage, x, tuple(n for i, n in enumerate(x.shape) if i not in dropped))
-
-
-def expand_dims(stage: Stage, params: Params, x: Wire) -> Wire:
-    """With further axes of length 1."""
-    shape = np.expand_dims(np.empty(x.shape, bool), params["dimensions"]).shape
-    return _reshaped(stage, x, shape)
-
-
-def _reshaped(stage: Stage, x: Wire, shape: Shape) -> Wire:
+def _reshaped(stage: Stage, x: Wire, lengths: Iterable[int]) -> Wire:
+    shape = tuple(lengths)
     if x.narrow.size != math.prod(shape):
         return Wire(stage.reshape(x.wide(stage), shape), shape)
     return _narrow(stage, x.narrow, shape, shape)
@@ -66,34 +50,6 @@ def _narrow(stage: Stage, x: Staged, between: Shape, shape: Shape) -> Wire:
 def _bare(shape: Shape) -> Shape:
     first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     return shape[first:]
-
-
-def same(stage: Stage, params: Params, x: Wire) -> Wire:
-    """The value itself."""
-    return x
-
-
-def transpose(stage: Stage, params: Params, x: Staged) -> Staged:
-    """The axes in another order."""
-    return stage.transpose(x, params["permutation"])
-
-
-def concatenate(stage: Stage, params: Params, *parts: Staged) -> Staged:
-    """Arrays joined along an axis."""
-    return stage.block("Concat", *parts, axis=params["dimension"]) if len(parts) > 1 else parts[0]
-
-
-def stack(stage: Stage, params: Params, *parts: Staged) -> Staged:
-    """Arrays along a new axis."""
-    return stage.block("Stack", *parts, axis=params["axis"])
-
-
-def tile(stage: Stage, params: Params, x: Staged) -> Staged:
-    """An array repeated along its axes."""
-    for axis, times in enumerate(params["reps"]):
-        if times > 1:
-            x = stage.block("Concat", *([x] * times), axis=axis)
-    return x
 
 
 def iota(stage: Stage, params: Params, *_: Staged) -> Staged:
@@ -120,56 +76,35 @@ def pad(stage: Stage, params: Params, x: Staged, value: Staged) -> Staged:
     if value.array is None:
         raise UnsupportedError("pad", "the value is computed")
     number = float(value.array)
-    config = [tuple(int(n) for n in widths) for widths in params["padding_config"]]
-    for axis, (low, high, between) in enumerate(config):
-        x = spread(stage, x, axis, between, number)
-        x = stage.cut(x, axis, max(-low, 0), x.shape[axis] - max(-high, 0))
-    return _padded(stage, x, [(max(low, 0), max(high, 0)) for low, high, _ in config], number)
-
-
-def spread(stage: Stage, x: Staged, axis: int, between: int, number: float) -> Staged:
-    """``between`` elements after each but the last."""
-    length = x.shape[axis]
-    if not between or length < 2:
-        return x
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
-    apart = stage.reshape(x, (*before, length, 1, *after))
-    widths = [(0, 0)] * apart.ndim
-    widths[axis + 1] = (0, between)
-    wide = _padded(stage, apart, widths, number)
-    joined = stage.reshape(wide, (*before, length * (between + 1), *after))
-    return stage.cut(joined, axis, 0, joined.shape[axis] - between)
-
-
-def _padded(stage: Stage, x: Staged, widths: Sequence[tuple[int, int]], number: float) -> Staged:
-    if not any(any(pair) for pair in widths):
-        return x
-    if x.is_float:
-        return stage.block("Pad", x, widths=tuple(widths), value=number)
-    whole = stage.block("Pad", stage.cast(x, "float64"), widths=tuple(widths), value=number)
-    return stage.cast(whole, x.dtype)
+    for axis, (_, _, between) in enumerate(params["padding_config"]):
+        x = shapes.spread(x, axis, int(between), number)
+    return shapes.pad(
+        x, [(int(low), int(high)) for low, high, _ in params["padding_config"]], number
+    )
 
 
 LAZY: dict[str, Lazy] = {
     "broadcast_in_dim": broadcast_in_dim,
-    "copy": same,
-    "copy_p": same,
-    "expand_dims": expand_dims,
-    "name": same,
-    "pvary": same,
-    "reshape": reshape,
-    "sharding_constraint": same,
-    "squeeze": squeeze,
+    "reshape": lambda stage, params, x, *_: _reshaped(stage, x, map(int, params["new_sizes"])),
+    "squeeze": lambda stage, params, x: _reshaped(
+        stage, x, [n for axis, n in enumerate(x.shape) if axis not in params["dimensions"]]
+    ),
+    "expand_dims": lambda stage, params, x: _reshaped(
+        stage, x, np.expand_dims(np.empty(x.shape, bool), params["dimensions"]).shape
+    ),
+    **dict.fromkeys(
+        ("copy", "copy_p", "name", "pvary", "sharding_constraint"), lambda stage, params, x: x
+    ),
 }
 SHAPES: dict[str, Whole] = {
-    "concatenate": concatenate,
+    "concatenate": lambda _, params, *xs: shapes.concat(xs, params["dimension"]),
     "iota": iota,
     "pad": pad,
-    "rev": lambda _, params, x: flip(x, params["dimensions"]),
+    "rev": lambda _, params, x: shapes.flip(x, params["dimensions"]),
     "slice": cut,
-    "split": lambda _, params, x: split(x, params["sizes"], params["axis"]),
-    "stack": stack,
-    "tile": tile,
-    "transpose": transpose,
-    "unstack": lambda _, params, x: unstack(x, params["axis"]),
+    "split": lambda _, params, x: shapes.split(x, params["sizes"], params["axis"]),
+    "stack": lambda _, params, *xs: shapes.stack(xs, params["axis"]),
+    "tile": lambda _, params, x: shapes.tile(x, params["reps"]),
+    "transpose": lambda stage, params, x: stage.transpose(x, params["permutation"]),
+    "unstack": lambda _, params, x: shapes.unstack(x, params["axis"]),
 }

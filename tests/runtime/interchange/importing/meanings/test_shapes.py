@@ -88,6 +88,11 @@ def cases(torch):
             partial(shapes.pad, widths=((0, 0), (1, 2), (2, 1)), mode=how),
             lambda x, mode=mode: f.pad(x, (2, 1, 1, 2), mode), X,
         ) for mode, how in (("reflect", "reflect"), ("replicate", "edge"))},
+        "spread": (
+            partial(shapes.spread, axis=1, between=2, value=3.0),
+            lambda x: f.pad(x[:, :, None], (0, 0, 0, 2), value=3.0).flatten(1, 2)[:, :-2], X,
+        ),
+        "spread one": (partial(shapes.spread, axis=1, between=2), lambda x: x * 1, ONES),
         "band": (
             partial(shapes.band, below=1, above=0), lambda x: x.tril().triu(-1), X,
         ),

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings import normalisation
+from gradwire.runtime.interchange.importing.staged import put
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
-
-
-def _along(call: Call, x: Staged, axis: int, like: Staged) -> Staged:
-    """A vector laid along an axis of ``like``."""
-    shape = [1] * like.ndim
-    shape[axis] = like.shape[axis]
-    return call.stage.reshape(x, shape)
-
-
-def _by_own(call: Call, x: Staged, axes: tuple[int, ...], eps: float) -> Staged:
-    mean = call.stage.block("Mean", x, axis=axes, keepdims=True)
-    variance = call.stage.block("Variance", x, axis=axes, keepdims=True)
-    return (x - mean) / call.stage.block("Sqrt", variance + eps)
 
 
 def _batch_norm(call: Call) -> Staged:
@@ -27,14 +17,13 @@ def _batch_norm(call: Call) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", 1)
     shape = (x.shape[axis],)
     fixed = call.attributes.flag("fix_gamma", True)  # it counts as 1, and gets no gradient
-    gamma = None if fixed else call.x(1, shape)
     by_batch = call.training and not call.attributes.flag("use_global_stats")
-    out = call.block(
-        "BatchNorm", x, gamma, *(call.x(number, shape) for number in (2, 3, 4)),
-        mode="batch" if by_batch else "running", axis=axis, unbiased=False,
-        epsilon=call.attributes.number("eps", 1e-3),
-        momentum=1.0 - call.attributes.number("momentum", 0.9),
-    )  # fmt: skip
+    gamma = None if fixed else call.x(1, shape)
+    beta, mean, variance = (call.x(number, shape) for number in (2, 3, 4))
+    out = normalisation.batch_norm(
+        x, gamma, beta, mean, variance, by_batch, call.attributes.number("eps", 1e-3),
+        1.0 - call.attributes.number("momentum", 0.9), axis,
+    )[0]  # fmt: skip
     if by_batch:
         text = f"{call.node.name!r} doesn't update its running statistics."
         call.stage.remark("lost", text, out)
@@ -44,16 +33,14 @@ def _batch_norm(call: Call) -> Staged:
 def _layer_norm(call: Call) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", -1)
     gamma, beta = (call.x(number, (x.shape[axis],)) for number in (1, 2))
-    return call.block(
-        "LayerNorm", x, gamma, beta, axes=axis, epsilon=call.attributes.number("eps", 1e-5)
-    )
+    eps = call.attributes.number("eps", 1e-5)
+    return normalisation.layer_norm(x, gamma, beta, (axis,), eps)
 
 
 def _instance_norm(call: Call) -> Staged:
-    x = call.x(0)
-    gamma, beta = (call.x(number, (x.shape[1],)) for number in (1, 2))
-    normal = _by_own(call, x, tuple(range(2, x.ndim)), call.attributes.number("eps", 1e-3))
-    return call.block("Add", normal * _along(call, gamma, 1, x), _along(call, beta, 1, x))
+    x, channels = call.x(0), call.x(0).shape[1]
+    gamma, beta = (call.x(number, (channels,)) for number in (1, 2))
+    return normalisation.group_norm(x, channels, gamma, beta, call.attributes.number("eps", 1e-3))
 
 
 def _l2_norm(call: Call) -> Staged:
@@ -64,9 +51,8 @@ def _l2_norm(call: Call) -> Staged:
     if axes is None:
         raise call.unsupported(f"mode={mode[:20]}")
     over = tuple(range(axes[0], axes[1] + 1))
-    squares = call.stage.block("Sum", call.stage.block("Square", x), axis=over, keepdims=True)
-    eps = call.attributes.number("eps", 1e-10)
-    return call.block("Div", x, call.stage.block("Sqrt", squares + eps))
+    squares = put("Sum", put("Square", x), axis=over, keepdims=True)
+    return x / put("Sqrt", squares + call.attributes.number("eps", 1e-10))
 
 
 OPERATORS: dict[str, Operator] = {

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.interchange.importing.meanings import reductions
+from gradwire.runtime.interchange.importing.meanings.ordering import place
+from gradwire.runtime.interchange.importing.meanings.shapes import flatten
+from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
@@ -14,19 +19,19 @@ _BLOCKS = {
 }  # fmt: skip
 
 
-def _over(call: Call, rank: int) -> dict[str, Any]:
-    """The parameters of the reduction: which axes, and whether they stay."""
+def _over(call: Call, rank: int) -> tuple[tuple[int, ...] | None, bool]:
+    """Which axes a reduction has, and whether they stay."""
     axes = call.attributes.axes()
     if any(not -rank <= axis < rank for axis in axes or ()):
         raise call.unsupported(f"its axes {axes} are not those of rank {rank}")
     if call.attributes.flag("exclude"):
         excluded = {axis % rank for axis in axes or ()}
         axes = tuple(axis for axis in range(rank) if axis not in excluded)
-    return {"axis": axes or None, "keepdims": call.attributes.flag("keepdims")}
+    return axes or None, call.attributes.flag("keepdims")
 
 
 def _reduction(kind: str) -> Operator:
-    return lambda call: call.block(kind, call.x(), **_over(call, call.x().ndim))
+    return lambda call: reductions.reduce(kind, call.x(), *_over(call, call.x().ndim))
 
 
 def _choice(kind: str) -> Operator:
@@ -34,28 +39,23 @@ def _choice(kind: str) -> Operator:
 
     def choose(call: Call) -> Staged:
         x, axes = call.x(), call.attributes.axes()
-        axis = axes[0] if axes else None
-        keepdims = call.attributes.flag("keepdims")
-        return call.stage.cast(call.block(kind, x, axis=axis, keepdims=keepdims), x.dtype)
+        y = place(kind, x, axes[0] if axes else None, call.attributes.flag("keepdims"))
+        return call.stage.cast(named(y, call.name), x.dtype)
 
     return choose
 
 
 def _norm(call: Call) -> Staged:
     x, order = call.x(), call.attributes.whole("ord", 2)
-    over = _over(call, x.ndim)
-    if order == 2:
-        return call.block("Norm", x, **over)
-    if order == 1:
-        return call.block("Sum", call.stage.block("Abs", x), **over)
-    raise call.unsupported(f"its ord is {order}")
+    if order not in (1, 2):
+        raise call.unsupported(f"its ord is {order}")
+    return reductions.norm(x, order, *_over(call, x.ndim))
 
 
 def _cumulative(call: Call) -> Staged:
     axes, x = call.attributes.axes(), call.x()
-    if axes is None:
-        x = call.stage.reshape(x, (x.size,))
-    return call.block("CumulativeSum", x, axis=axes[0] if axes else 0)
+    x, axis = (flatten(x), 0) if axes is None else (x, axes[0])
+    return reductions.running("CumulativeSum", x, axis)
 
 
 def _dot(call: Call) -> Staged:
@@ -80,8 +80,10 @@ def _batch_dot(call: Call) -> Staged:
     return call.block("MatMul", a, b)
 
 
-OPERATORS: dict[str, Operator] = {name: _reduction(kind) for name, kind in _BLOCKS.items()}
-OPERATORS |= {"argmax": _choice("ArgMax"), "argmin": _choice("ArgMin"), "norm": _norm}
+OPERATORS: dict[str, Operator] = {
+    **{name: _reduction(kind) for name, kind in _BLOCKS.items()},
+    "argmax": _choice("ArgMax"), "argmin": _choice("ArgMin"), "norm": _norm,
+    "cumsum": _cumulative, "dot": _dot, "batch_dot": _batch_dot,
+}  # fmt: skip
 ANY_SHAPE = tuple(_BLOCKS)
 """Those that take scalars too."""
-OPERATORS |= {"cumsum": _cumulative, "dot": _dot, "batch_dot": _batch_dot}

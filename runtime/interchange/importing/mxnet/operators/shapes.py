@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
@@ -26,7 +27,7 @@ def _reshape(call: Call) -> Staged:
         found = reshaped(shape, wanted[::-1] if reverse else wanted)
     except (ValueError, IndexError) as error:
         raise call.unsupported(f"{wanted} doesn't fit {x.shape}") from error
-    return call.block("Reshape", x, shape=found[::-1] if reverse else found)
+    return put("Reshape", x, shape=found[::-1] if reverse else found)
 
 
 def reshaped(shape: Shape, wanted: Sequence[int]) -> Shape:
@@ -70,30 +71,10 @@ def _split(length: int, first: int, second: int) -> tuple[int, int]:
     return first, second
 
 
-def _flatten(call: Call) -> Staged:
-    return call.block("Flatten", call.x())
-
-
 def _transpose(call: Call) -> Staged:
     x, axes = call.x(), call.attributes.axes("axes")
     order = axes or tuple(range(x.ndim))[::-1]
-    return call.block("Transpose", x, perm=tuple(axis % max(x.ndim, 1) for axis in order))
-
-
-def _swap(call: Call) -> Staged:
-    return shapes.swap(call.x(), *(call.attributes.whole(key, 0) for key in ("dim1", "dim2")))
-
-
-def _expand(call: Call) -> Staged:
-    return call.block("ExpandDims", call.x(), axis=call.attributes.whole("axis"))
-
-
-def _concat(call: Call) -> Staged:
-    return call.block("Concat", *call.all(), axis=call.attributes.whole("dim", 1))
-
-
-def _stack(call: Call) -> Staged:
-    return call.block("Stack", *call.all(), axis=call.attributes.whole("axis", 0))
+    return put("Transpose", x, perm=tuple(axis % max(x.ndim, 1) for axis in order))
 
 
 def _split_channels(call: Call) -> tuple[Staged, ...]:
@@ -112,8 +93,7 @@ def _broadcast_to(call: Call) -> Staged:
     x, wanted = call.x(), call.attributes.wholes("shape", ())
     if len(wanted) != x.ndim:
         raise call.unsupported(f"{wanted} doesn't fit {x.shape}")
-    shape = [own if length == 0 else length for own, length in zip(x.shape, wanted, strict=True)]
-    return call.stage.broadcast(x, shape)
+    return shapes.broadcast(x, wanted, keep=0)
 
 
 def _broadcast_axes(call: Call) -> Staged:
@@ -131,16 +111,9 @@ def _broadcast_like(call: Call) -> Staged:
     return call.stage.broadcast(call.x(0), call.x(1).shape)
 
 
-def _reshape_like(call: Call) -> Staged:
-    return call.stage.reshape(call.x(0), call.x(1).shape)
-
-
 def _repeat(call: Call) -> Staged:
-    x, count, axes = call.x(), call.attributes.whole("repeats"), call.attributes.axes()
-    if axes is None:
-        x, axes = call.stage.reshape(x, (x.size,)), (0,)
-    axis = axes[0] % max(x.ndim, 1)
-    return shapes.tile(x, [count if i == axis else 1 for i in range(x.ndim)], inner=True)
+    axes = call.attributes.axes()
+    return shapes.repeat(call.x(), call.attributes.whole("repeats"), axes[0] if axes else None)
 
 
 def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
@@ -155,43 +128,43 @@ def _upsampling(call: Call) -> Staged:
     return shapes.tile(x, (scale,) * (x.ndim - 2), inner=True)
 
 
-def _reverse(call: Call) -> Staged:
-    return call.block("Flip", call.x(), axis=call.attributes.wholes("axis"))
-
-
 def _pad(call: Call) -> Staged:
     mode = call.attributes.text("mode", "constant")
-    if mode != "constant":
+    if mode not in ("constant", "edge", "reflect"):
         raise call.unsupported(f"its mode is {mode[:40]}")
     flat = call.attributes.wholes("pad_width")
-    widths = tuple(zip(flat[::2], flat[1::2], strict=False))
-    return call.block(
-        "Pad", call.x(), widths=widths, value=call.attributes.number("constant_value")
-    )
-
-
-def _shape_of(call: Call) -> Staged:
-    return call.stage.constant(np.asarray(call.x().shape, np.int64))
-
-
-def _size_of(call: Call) -> Staged:
-    return call.stage.constant(np.asarray([call.x().size], np.int64))
+    widths = list(zip(flat[::2], flat[1::2], strict=False))
+    return shapes.pad(call.x(), widths, call.attributes.number("constant_value"), mode)
 
 
 OPERATORS: dict[str, Operator] = {
-    "Reshape": _reshape, "reshape": _reshape, "Flatten": _flatten, "flatten": _flatten,
-    "transpose": _transpose, "SwapAxis": _swap, "swapaxes": _swap,
-    "expand_dims": _expand, 
-    "squeeze": lambda call: shapes.squeeze(call.x(), call.attributes.axes() or None),
-    "Concat": _concat, "concat": _concat, "stack": _stack,
+    **dict.fromkeys(("Reshape", "reshape"), _reshape),
+    **dict.fromkeys(("Flatten", "flatten"), lambda call: put("Flatten", call.x())),
+    "transpose": _transpose,
+    **dict.fromkeys(
+        ("SwapAxis", "swapaxes"),
+        lambda call: shapes.swap(
+            call.x(), *(call.attributes.whole(key, 0) for key in ("dim1", "dim2"))
+        ),
+    ),
+    "expand_dims": lambda call: put("ExpandDims", call.x(), axis=call.attributes.whole("axis")),
+    "squeeze": lambda call: shapes.squeeze(call.x(), call.attributes.axes()),
+    **dict.fromkeys(
+        ("Concat", "concat"),
+        lambda call: put("Concat", *call.all(), axis=call.attributes.whole("dim", 1)),
+    ),
+    "stack": lambda call: shapes.stack(call.all(), call.attributes.whole("axis", 0)),
     "SliceChannel": _split_channels, "split": _split_channels,
     "broadcast_to": _broadcast_to, "broadcast_axis": _broadcast_axes,
     "broadcast_axes": _broadcast_axes, "broadcast_like": _broadcast_like,
-    "reshape_like": _reshape_like, 
+    "reshape_like": lambda call: call.stage.reshape(call.x(0), call.x(1).shape),
     "tile": lambda call: shapes.tile(call.x(), call.attributes.wholes("reps")),
     "depth_to_space": _blocks(shapes.depth_to_space),
     "space_to_depth": _blocks(shapes.space_to_depth),
-    "repeat": _repeat, "UpSampling": _upsampling,
-    "reverse": _reverse, "flip": _reverse, "Pad": _pad, "pad": _pad,
-    "shape_array": _shape_of, "size_array": _size_of,
+    "repeat": _repeat, "UpSampling": _upsampling, "Pad": _pad, "pad": _pad,
+    **dict.fromkeys(
+        ("reverse", "flip"), lambda call: shapes.flip(call.x(), call.attributes.wholes("axis"))
+    ),
+    "shape_array": lambda call: call.stage.constant(np.asarray(call.x().shape, np.int64)),
+    "size_array": lambda call: call.stage.constant(np.asarray([call.x().size], np.int64)),
 }  # fmt: skip

@@ -53,6 +53,13 @@ def value(folder: Path, operator: str, attributes: dict[str, Any], *arrays: Any)
         ("repeat", {"repeats": "3", "axis": "1"}, X.repeat(3, 1)),
         ("flip", {"axis": "1"}, np.flip(X, 1)),
         ("expand_dims", {"axis": "1"}, X[:, None]),
+        *(
+            (
+                "Pad", {"mode": mode, "pad_width": "(0, 0, 1, 2, 2, 0)"},
+                np.pad(X, ((0, 0), (1, 2), (2, 0)), mode),
+            )
+            for mode in ("constant", "edge", "reflect")
+        ),
         ("SliceChannel", {"num_outputs": "3", "squeeze_axis": "True"}, X[:, 0]),
         ("softmax", {"axis": "1", "temperature": "2"}, None),
         ("LeakyReLU", {"act_type": "leaky", "slope": "0.1"}, np.where(X > 0, X, 0.1 * X)),

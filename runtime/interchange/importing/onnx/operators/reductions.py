@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
-from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.meanings import ordering, reductions
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule
+from gradwire.runtime.interchange.importing.staged import Staged, put
 
-Change: TypeAlias = Callable[[Staged], Staged]
 Reduction: TypeAlias = Callable[[Node], Staged]
 
 
@@ -25,18 +25,24 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
     return tuple(axis % x.ndim for axis in axes)
 
 
-def _reduction(kind: str, before: Change | None = None, after: Change | None = None) -> Reduction:
-    """A block that reduces, between changes of the elements; the dtype stays."""
+def _reduction(kind: str, before: str = "", after: str = "") -> Reduction:
+    """A block that reduces, between blocks that change the elements; the dtype stays."""
 
     def reduced(node: Node) -> Staged:
         x, axes = node.x(), axes_of(node)
-        y = x if before is None else before(x)
+        y = _changed(x, before)
         if axes != ():
             y = _reduced(node, kind, y, axes)
-        y = y if after is None else after(y)
-        return node.stage.cast(y, x.dtype)
+        return node.stage.cast(_changed(y, after), x.dtype)
 
     return reduced
+
+
+def _changed(x: Staged, kind: str) -> Staged:
+    """The elements by a block, which integers may have to be floats for."""
+    if not kind or (kind == "Square" and not x.is_float):
+        return x * x if kind else x
+    return put(kind, x if x.is_float or kind in ("Abs", "Log") else x.stage.cast(x, "float64"))
 
 
 def _reduced(node: Node, kind: str, x: Staged, axes: tuple[int, ...] | None) -> Staged:
@@ -63,90 +69,44 @@ def _of_nothing(
     return np.full(lengths, least if kind == "Max" else most, dtype)
 
 
-def _abs(x: Staged) -> Staged:
-    return x.stage.block("Abs", x)
-
-
-def _square(x: Staged) -> Staged:
-    return x.stage.block("Square", x) if x.is_float else x * x
-
-
-def _log(x: Staged) -> Staged:
-    return x.stage.block("Log", x)
-
-
-def _sqrt(x: Staged) -> Staged:
-    return x.stage.block("Sqrt", x if x.is_float else x.stage.cast(x, "float64"))
-
-
-RULES.update(
-    {
-        "ReduceSum": _reduction("Sum"),
-        "ReduceMean": _reduction("Mean"),
-        "ReduceMax": _reduction("Max"),
-        "ReduceMin": _reduction("Min"),
-        "ReduceProd": _reduction("Prod"),
-        "ReduceL1": _reduction("Sum", before=_abs),
-        "ReduceL2": _reduction("Sum", before=_square, after=_sqrt),
-        "ReduceSumSquare": _reduction("Sum", before=_square),
-        "ReduceLogSum": _reduction("Sum", after=_log),
-    }
-)
-
-
-@rule("ReduceLogSumExp")
 def _log_sum_exp(node: Node) -> Staged:
     x = node.x()
     if math.prod(x.shape) and x.is_float:
         return _reduction("LogSumExp")(node)
-    return _reduction("Sum", before=_exp, after=_log)(node)
-
-
-def _exp(x: Staged) -> Staged:
-    return x.stage.block("Exp", x if x.is_float else x.stage.cast(x, "float64"))
+    return _reduction("Sum", before="Exp", after="Log")(node)
 
 
 def _choice(kind: str) -> Rule:
     def chosen(node: Node) -> Staged:
-        x, stage, axis = node.x(), node.stage, node.axis(0)
-        keep = bool(node.integer("keepdims", 1))
-        if not node.integer("select_last_index"):
-            return stage.block(kind, x, axis=axis, keepdims=keep)
-        flipped = stage.block("Flip", x, axis=axis)
-        index = stage.block(kind, flipped, axis=axis, keepdims=keep)
-        return (x.shape[axis] - 1) - index
+        keep, last = bool(node.integer("keepdims", 1)), bool(node.integer("select_last_index"))
+        return ordering.place(kind, node.x(), node.axis(0), keep, last)
 
     return chosen
 
 
-RULES["ArgMax"], RULES["ArgMin"] = _choice("ArgMax"), _choice("ArgMin")
-
-
-@rule("TopK")
 def _top_k(node: Node) -> tuple[Staged, ...]:
     k = node.known_integer(1) if node.has(1) else node.integer("k")
-    largest = bool(node.integer("largest", 1))
-    return node.stage.blocks("TopK", node.x(), k=k, axis=node.axis(-1), largest=largest)
+    return ordering.top_k(node.x(), k, node.axis(-1), bool(node.integer("largest", 1)))
 
 
 def _running(kind: str) -> Rule:
     """Sums or products of the elements up to each, from either end, with or without its own."""
 
     def running(node: Node) -> Staged:
-        x, axis = node.x(), node.known_integer(1)
-        reverse, exclusive = bool(node.integer("reverse")), bool(node.integer("exclusive"))
-        y = node.stage.block(kind, x, axis=axis, reverse=reverse, exclusive=exclusive)
+        x, ways = node.x(), [bool(node.integer(key)) for key in ("reverse", "exclusive")]
+        y = reductions.running(kind, x, node.known_integer(1), *ways)
         return node.stage.cast(y, x.dtype)
 
     return running
 
 
-RULES["CumSum"] = _running("CumulativeSum")
-RULES["CumProd"] = _running("CumulativeProduct")
-
-
-def mean_and_variance(x: Staged, axes: Sequence[int]) -> tuple[Staged, Staged]:
-    """Mean and variance over axes, which stay with length 1."""
-    over = tuple(axes)
-    mean = x.stage.block("Mean", x, axis=over, keepdims=True)
-    return mean, x.stage.block("Variance", x, axis=over, keepdims=True)
+RULES |= {
+    "ReduceSum": _reduction("Sum"), "ReduceMean": _reduction("Mean"),
+    "ReduceMax": _reduction("Max"), "ReduceMin": _reduction("Min"),
+    "ReduceProd": _reduction("Prod"), "ReduceL1": _reduction("Sum", before="Abs"),
+    "ReduceL2": _reduction("Sum", before="Square", after="Sqrt"),
+    "ReduceSumSquare": _reduction("Sum", before="Square"),
+    "ReduceLogSum": _reduction("Sum", after="Log"), "ReduceLogSumExp": _log_sum_exp,
+    "ArgMax": _choice("ArgMax"), "ArgMin": _choice("ArgMin"), "TopK": _top_k,
+    "CumSum": _running("CumulativeSum"), "CumProd": _running("CumulativeProduct"),
+}  # fmt: skip

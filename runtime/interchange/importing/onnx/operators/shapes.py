@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -36,7 +36,7 @@ def _reshape(node: Node) -> Staged:
         if any(n == 0 and i >= x.ndim for i, n in enumerate(shape)):
             raise node.unsupported(f"the shape {shape} keeps axes that x lacks")
         shape = [x.shape[i] if n == 0 else n for i, n in enumerate(shape)]
-    return node.stage.reshape(x, shapes.whole(shape, x.size))
+    return shapes.reshape(x, shape)
 
 
 @rule("Flatten")
@@ -44,22 +44,6 @@ def _flatten(node: Node) -> Staged:
     x, axis = node.x(), node.integer("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     return node.stage.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
-
-
-@rule("Transpose")
-def _transpose(node: Node) -> Staged:
-    x = node.x()
-    return node.stage.transpose(x, node.integers("perm") or tuple(reversed(range(x.ndim))))
-
-
-RULES["Squeeze"] = lambda node: shapes.squeeze(node.x(), node.known_integers(1, "axes"))
-RULES["Unsqueeze"] = lambda node: shapes.unsqueeze(node.x(), node.known_integers(1, "axes") or [])
-
-
-@rule("Concat")
-def _concat(node: Node) -> Staged:
-    values = node.values()
-    return node.stage.block("Concat", *values, axis=node.axis(1)) if len(values) > 1 else values[0]
 
 
 def cut_up(x: Staged, sizes: Sequence[int], axis: int) -> list[Staged]:
@@ -137,9 +121,6 @@ def _shape(node: Node) -> Staged:
     return node.stage.constant(np.asarray(part, np.int64))
 
 
-RULES["Size"] = lambda node: node.stage.constant(np.asarray(node.x().size, np.int64))
-
-
 @rule("ConstantOfShape")
 def _constant_of_shape(node: Node) -> Staged:
     value = node.array("value") if "value" in node.attributes else np.zeros(1, np.float32)
@@ -172,14 +153,6 @@ def _trilu(node: Node) -> Staged:
     return shapes.band(x, -offset if upper else None, None if upper else offset)
 
 
-RULES["DepthToSpace"] = lambda node: shapes.depth_to_space(
-    node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
-)
-RULES["SpaceToDepth"] = lambda node: shapes.space_to_depth(
-    node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
-)
-
-
 @rule("ReverseSequence")
 def _reverse_sequence(node: Node) -> Staged:
     """Each row backwards up to its length, along the time axis."""
@@ -192,3 +165,22 @@ def _reverse_sequence(node: Node) -> Staged:
     indices = np.broadcast_to((places if batch < time else places.T).reshape(shape), x.shape)
     constant = node.stage.constant(np.ascontiguousarray(indices))
     return node.stage.block("TakeAlong", x, constant, axis=time)
+
+
+def _blocks(meaning: Callable[[Staged, int, bool], Staged]) -> Rule:
+    return lambda node: meaning(
+        node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
+    )
+
+
+RULES |= {
+    "Transpose": lambda node: node.stage.transpose(
+        node.x(), node.integers("perm") or range(node.x().ndim)[::-1]
+    ),
+    "Squeeze": lambda node: shapes.squeeze(node.x(), node.known_integers(1, "axes")),
+    "Unsqueeze": lambda node: shapes.unsqueeze(node.x(), node.known_integers(1, "axes") or []),
+    "Concat": lambda node: shapes.concat(node.values(), node.axis(1)),
+    "Size": lambda node: node.stage.constant(np.asarray(node.x().size, np.int64)),
+    "DepthToSpace": _blocks(shapes.depth_to_space),
+    "SpaceToDepth": _blocks(shapes.space_to_depth),
+}

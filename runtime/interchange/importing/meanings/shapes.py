@@ -203,11 +203,11 @@ def diagonal(x: Staged, offset: int = 0, one: int = 0, other: int = 1) -> Staged
 
 
 def on_diagonal(x: Staged, offset: int = 0) -> Staged:
-    """A matrix with a vector on a diagonal and 0 elsewhere."""
-    there = np.eye(x.size + abs(offset), k=offset, dtype=bool)
-    places = np.cumsum(there.ravel()).reshape(there.shape) - 1
-    spread = x.stage.take(x, np.clip(places, 0, x.size - 1), 0)
-    return put("Where", x.stage.constant(there), spread, x.like(0))
+    """Matrices with the last axis on a diagonal, and 0 elsewhere."""
+    there = np.eye(x.shape[-1] + abs(offset), k=offset, dtype=bool)
+    ends = (max(-offset, 0), max(offset, 0))
+    rows = unsqueeze(pad(x, [(0, 0)] * (x.ndim - 1) + [ends]), (-1,))
+    return put("Where", x.stage.constant(there), rows, x.like(0))
 
 
 def block_diagonal(xs: Sequence[Staged]) -> Staged:

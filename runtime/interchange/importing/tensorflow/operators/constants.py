@@ -32,14 +32,6 @@ def _shapes(call: Call) -> tuple[Item, ...]:
     return tuple(call.stage.constant(np.asarray(x.shape, np.int32)) for x in call.xs())
 
 
-def _size(call: Call) -> Staged:
-    return call.stage.constant(np.asarray(call.x().size, np.int32))
-
-
-def _rank(call: Call) -> Staged:
-    return call.stage.constant(np.asarray(call.x().ndim, np.int32))
-
-
 def _fill(call: Call) -> Staged:
     shape, value = call.shape(0), call.x(1)
     if value.array is not None and np.prod(shape, dtype=object) > MAX_CONSTANT:
@@ -73,7 +65,9 @@ def _spaced(call: Call) -> Staged:
 
 
 OPERATORS: dict[str, Operator] = {
-    "Const": constant, "Shape": _shape, "ShapeN": _shapes, "Size": _size, "Rank": _rank,
+    "Const": constant, "Shape": _shape, "ShapeN": _shapes,
+    "Size": lambda call: call.stage.constant(np.asarray(call.x().size, np.int32)),
+    "Rank": lambda call: call.stage.constant(np.asarray(call.x().ndim, np.int32)),
     "Fill": _fill, "ZerosLike": _like(0), "OnesLike": _like(1), "Range": _range,
     "LinSpace": _spaced,
 }  # fmt: skip

@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
 
 
-def _reshape(call: Call) -> Staged:
-    x = call.x()
-    return call.stage.reshape(x, shapes.whole(call.wholes(1), x.size))
-
-
-def _transpose(call: Call) -> Staged:
-    x = call.x()
-    return call.block("Transpose", x, perm=call.axes(1, x.ndim))
-
-
-def _expand(call: Call) -> Staged:
-    return call.block("ExpandDims", call.x(), axis=call.axis(1, call.x().ndim + 1))
-
-
 def _squeeze(call: Call) -> Staged:
-    x = call.x()
-    axes = call.attributes.wholes("squeeze_dims")
+    x, axes = call.x(), call.attributes.wholes("squeeze_dims")
     if any(x.shape[axis] != 1 for axis in axes):
         raise call.unsupported(f"axes {sorted(axes)} of {x.shape} are not all of length 1")
     return shapes.squeeze(x, axes or None)
@@ -38,11 +22,7 @@ def _squeeze(call: Call) -> Staged:
 
 def _concat(call: Call) -> Staged:
     parts = call.xs(-1)
-    return call.block("Concat", *parts, axis=call.axis(-1, parts[0].ndim))
-
-
-def _stack(call: Call) -> Staged:
-    return call.block("Stack", *call.xs(), axis=call.attributes.whole("axis"))
+    return put("Concat", *parts, axis=call.axis(-1, parts[0].ndim))
 
 
 def _split(call: Call) -> tuple[Staged, ...]:
@@ -68,22 +48,20 @@ def _tile(call: Call) -> Staged:
     return shapes.tile(x, counts)
 
 
-def _broadcast(call: Call) -> Staged:
-    return call.stage.broadcast(call.x(), call.shape(1))
+def _widths(call: Call) -> list[tuple[int, int]]:
+    return [(int(before), int(after)) for before, after in call.numbers(1)]
 
 
 def _pad(call: Call) -> Staged:
-    x, widths = call.x(), call.numbers(1)
     value = call.numbers(2).item() if len(call) > 2 else 0.0
-    pairs = tuple((int(before), int(after)) for before, after in widths)
-    return call.block("Pad", x, widths=pairs, value=value)
+    return put("Pad", call.x(), widths=tuple(_widths(call)), value=value)
 
 
 def _mirror(call: Call) -> Staged:
     """Reflects at the edges: SYMMETRIC repeats them, REFLECT doesn't."""
-    x, mode = call.x(), call.attributes.text("mode", "REFLECT")
-    widths = [(int(before), int(after)) for before, after in call.numbers(1)]
-    return shapes.pad(x, widths, mode="reflect" if mode == "REFLECT" else "symmetric")
+    mode = call.attributes.text("mode", "REFLECT")
+    mode = "reflect" if mode == "REFLECT" else "symmetric"
+    return shapes.pad(call.x(), _widths(call), mode=mode)
 
 
 def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
@@ -99,28 +77,29 @@ def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
 
 
 def _diagonal(call: Call) -> Staged:
-    """A matrix with the last axis on its diagonal."""
+    """Matrices with the last axis on their diagonals."""
     x = call.x()
-    if len(call) > 1 and (call.whole(1), call.numbers(4).item()) != (0, 0):
-        raise call.unsupported("only the main diagonal, with zeros around it, can be made")
-    eye = call.stage.constant(np.eye(x.shape[-1], dtype=x.dtype))
-    return call.block("Mul", call.stage.block("ExpandDims", x, axis=-1), eye)
-
-
-def _band(call: Call) -> Staged:
-    """Zeros outside a band around the diagonal."""
-    x = call.x()
-    below, above = call.whole(1), call.whole(2)
-    return shapes.band(x, *(None if n < 0 else n for n in (below, above)))
+    if len(call) > 1:
+        offset, *sides = (call.whole(number) for number in (1, 2, 3))
+        if offset or call.numbers(4).item() or not {-1, x.shape[-1]}.issuperset(sides):
+            raise call.unsupported("only the main diagonal, with zeros around it, can be made")
+    return shapes.on_diagonal(x)
 
 
 OPERATORS: dict[str, Operator] = {
-    "Reshape": _reshape, "Transpose": _transpose, "ExpandDims": _expand, "Squeeze": _squeeze,
-    "ConcatV2": _concat, "Pack": _stack, "Split": _split, "SplitV": _split_sizes,
+    "Reshape": lambda call: shapes.reshape(call.x(), call.wholes(1)),
+    "Transpose": lambda call: put("Transpose", call.x(), perm=call.axes(1, call.x().ndim)),
+    "ExpandDims": lambda call: put("ExpandDims", call.x(), axis=call.axis(1, call.x().ndim + 1)),
+    "Squeeze": _squeeze, "ConcatV2": _concat, "Split": _split, "SplitV": _split_sizes,
+    "Pack": lambda call: shapes.stack(call.xs(), call.attributes.whole("axis")),
     "Unpack": lambda call: tuple(shapes.unstack(call.x(), call.attributes.whole("axis"))),
-    "Tile": _tile, "BroadcastTo": _broadcast, "Pad": _pad, "PadV2": _pad, "MirrorPad": _mirror,
+    "Tile": _tile, "BroadcastTo": lambda call: call.stage.broadcast(call.x(), call.shape(1)),
+    "Pad": _pad, "PadV2": _pad, "MirrorPad": _mirror,
     "ReverseV2": lambda call: shapes.flip(call.x(), call.axes(1, call.x().ndim)),
     "Roll": lambda call: shapes.roll(call.x(), call.wholes(1), call.axes(2, call.x().ndim)),
     "DepthToSpace": _blocks(shapes.depth_to_space), "SpaceToDepth": _blocks(shapes.space_to_depth),
-    "MatrixDiag": _diagonal, "MatrixDiagV3": _diagonal, "MatrixBandPart": _band,
+    "MatrixDiag": _diagonal, "MatrixDiagV3": _diagonal,
+    "MatrixBandPart": lambda call: shapes.band(
+        call.x(), *(None if n < 0 else n for n in (call.whole(1), call.whole(2)))
+    ),
 }  # fmt: skip

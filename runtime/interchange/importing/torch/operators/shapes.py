@@ -202,8 +202,11 @@ enter({
     "flip": lambda _, x, dims: shapes.flip(x, axes(dims, x.ndim)),
     "fliplr": lambda _, x: shapes.flip(x, (1,)),
     "diagonal": lambda _, x, offset=0, dim1=0, dim2=1: shapes.diagonal(x, offset, dim1, dim2),
-    "diag diag_embed": lambda _, x, diagonal=0, *__: (
+    "diag": lambda _, x, diagonal=0: (
         shapes.diagonal(x, diagonal) if x.ndim == 2 else shapes.on_diagonal(x, diagonal)
+    ),
+    "diag_embed": lambda _, x, offset=0, dim1=-2, dim2=-1: shapes.move(
+        shapes.on_diagonal(x, offset), (-2, -1), (dim1, dim2)
     ),
     "unfold": lambda _, x, dimension, size, step: (
         shapes.windows(x, dimension, size, step) if x.ndim else shapes.flatten(x)

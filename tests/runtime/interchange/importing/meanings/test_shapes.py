@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.tensorflow.call import Call
 from gradwire.runtime.interchange.importing.tensorflow.operators.shapes import OPERATORS
 from tests.runtime.interchange.importing.meanings.differing import all_agree
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
@@ -102,7 +104,7 @@ def cases(torch):
             X,
         ) for k in (-1, 0, 2, 5)},
         **{f"on_diagonal {k}": (
-            partial(shapes.on_diagonal, offset=k), lambda x, k=k: x.diag(k), X[0, 0],
+            partial(shapes.on_diagonal, offset=k), lambda x, k=k: x.diag_embed(k), X,
         ) for k in (-1, 0, 2)},
         "block_diagonal": (
             lambda *xs: shapes.block_diagonal(xs), torch.block_diag, X[0], X[:, 0].copy(),
@@ -163,3 +165,17 @@ def test_what_others_have_is_one_row_of_tensorflow():
     np.testing.assert_array_equal(stage.example(finer), blocks.reshape(2, 8, 12, 2))
     back = stage.example(result("SpaceToDepth", finer))
     np.testing.assert_array_equal(back, channels_last)
+
+
+@pytest.mark.parametrize(("sides", "fits"), [((-1, -1), True), ((4, -1), True), ((4, 5), False)])
+def test_a_matrix_that_is_larger_than_its_diagonal_is_refused_of_tensorflow(sides, fits):
+    stage = Stage()
+    given = (stage.constant(np.int32(number)) for number in (0, *sides, 0))
+    node = SimpleNamespace(name="node", operator="MatrixDiagV3")
+    call = Call(stage, node, "node", (stage.input("x", X), *given), None, None)
+    if fits:
+        made = stage.example(OPERATORS["MatrixDiagV3"](call))
+        np.testing.assert_array_equal(made, X[..., None] * np.eye(4, dtype="f4"))
+    else:
+        with pytest.raises(UnsupportedError, match="only the main diagonal"):
+            OPERATORS["MatrixDiagV3"](call)

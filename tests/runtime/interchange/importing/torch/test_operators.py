@@ -168,7 +168,8 @@ FAMILIES = {
         A.flip(0) * B,
     ),
     "joined": lambda: (torch.cat([A, B], 1), torch.stack([A, B]), torch.hstack([A, B])),
-    "triangles": lambda: (A.tril(), A.triu(1), A.diagonal(1), torch.diag(A[0])),
+    "triangles": lambda: (A.tril(), A.triu(1), A.diagonal(1)),
+    "diagonals": lambda: (torch.diag(A[0]), A.diag(-1), torch.diag_embed(A, 1, 0, 2)),
     "windows": lambda: (A[0].unfold(0, 3, 1), F.pixel_shuffle(IMAGE, 2) * 2),
     "indices": lambda: (
         A[picks(3, 2)],

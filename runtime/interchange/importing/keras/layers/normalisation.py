@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import normalisation
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -46,12 +48,11 @@ def _batch(call: Call) -> Staged:
         raise call.unsupported(f"its axes are {axes}")
     known = call.layouts.known(x) if axes[0] == x.ndim - 1 else None
     by_batch = call.training and call.config.flag("trainable", True)
-    out = call.block(
-        "BatchNorm", x if known is None else known, scale, bias, mean, variance,
-        mode="batch" if by_batch else "running", axis=axes[0] if known is None else 1,
-        epsilon=call.config.number("epsilon", _EPSILON), unbiased=False,
-        momentum=1.0 - call.config.number("momentum", 0.99),
-    )  # fmt: skip
+    out = normalisation.batch_norm(
+        x if known is None else known, scale, bias, mean, variance, by_batch,
+        call.config.number("epsilon", _EPSILON), 1.0 - call.config.number("momentum", 0.99),
+        axes[0] if known is None else 1,
+    )[0]  # fmt: skip
     if by_batch:
         call.stage.remark(
             "lost", f"{call.layer.name!r} doesn't update its running statistics.", out
@@ -60,20 +61,16 @@ def _batch(call: Call) -> Staged:
 
 
 def _layer(call: Call) -> Staged:
-    x = call.x()
-    scale, bias, _ = _parameters(call)
+    x, (scale, bias, _) = call.x(), _parameters(call)
     if call.config.flag("rms_scaling", False):
         raise call.unsupported("it scales by the root mean square alone")
-    axes = tuple(_axes(call, x.ndim))
     epsilon = call.config.number("epsilon", _EPSILON)
-    return call.block("LayerNorm", x, scale, bias, axes=axes, epsilon=epsilon)
+    return normalisation.layer_norm(x, scale, bias, _axes(call, x.ndim), epsilon)
 
 
 def _root_mean_square(call: Call) -> Staged:
-    x = call.x()
-    epsilon = call.config.number("epsilon", 1e-6)
-    axes = tuple(_axes(call, x.ndim))
-    return call.block("RMSNorm", x, call.variable(0, "scale"), axes=axes, epsilon=epsilon)
+    x, epsilon = call.x(), call.config.number("epsilon", 1e-6)
+    return normalisation.rms_norm(x, call.variable(0, "scale"), _axes(call, x.ndim), epsilon)
 
 
 def _group(call: Call) -> Staged:
@@ -82,11 +79,9 @@ def _group(call: Call) -> Staged:
         raise call.unsupported("its channels are not last")
     scale, bias, _ = _parameters(call)
     groups = call.config.whole("groups", 32)
-    out = call.block(
-        "GroupNorm", call.layouts.first(x), scale, bias,
-        groups=x.shape[-1] if groups == -1 else groups,
-        epsilon=call.config.number("epsilon", _EPSILON),
-    )  # fmt: skip
+    groups = x.shape[-1] if groups == -1 else groups
+    epsilon = call.config.number("epsilon", _EPSILON)
+    out = normalisation.group_norm(call.layouts.first(x), groups, scale, bias, epsilon)
     return call.layouts.last(out)
 
 
@@ -98,9 +93,8 @@ def _standard(call: Call) -> Staged:
     mean, variance = (_statistic(call, name, number, shape) for number, name in _STATISTICS)
     deviation = np.maximum(np.sqrt(variance), _LEAST).astype(x.dtype)
     if call.config.flag("invert", False):
-        return call.block("Add", x * call.stage.constant(deviation), call.stage.constant(mean))
-    centred = x - call.stage.constant(mean)
-    return call.block("Div", centred, call.stage.constant(deviation))
+        return x * call.stage.constant(deviation) + call.stage.constant(mean)
+    return (x - call.stage.constant(mean)) / call.stage.constant(deviation)
 
 
 def _statistic(call: Call, name: str, number: int, shape: tuple[int, ...]) -> NDArray[Any]:

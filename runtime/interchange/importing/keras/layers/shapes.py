@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
+
+from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 def _flatten(call: Call) -> Staged:
     x = call.x()
-    return call.block("Flatten", x) if x.ndim > 1 else call.stage.reshape(x, (x.size, 1))
+    return put("Flatten", x) if x.ndim > 1 else call.stage.reshape(x, (x.size, 1))
 
 
 def _reshape(call: Call) -> Staged:
@@ -20,23 +22,20 @@ def _reshape(call: Call) -> Staged:
     wanted: Any = call.config.list("target_shape")
     if not all(type(n) is int and -1 <= n < 2**40 for n in wanted) or wanted.count(-1) > 1:
         raise call.unsupported(f"its shape is {str(wanted)[:80]}")
-    known = math.prod(n for n in wanted if n != -1)
-    rest = x.size // max(x.shape[0] * known, 1)
-    return call.block("Reshape", x, shape=(x.shape[0], *(rest if n == -1 else n for n in wanted)))
+    return put("Reshape", x, shape=tuple(shapes.whole((x.shape[0], *wanted), x.size)))
 
 
 def _permute(call: Call) -> Staged:
     dims = call.config.list("dims")
     if sorted(dims) != list(range(1, call.x().ndim)):
         raise call.unsupported(f"its axes are {str(dims)[:80]}")
-    return call.block("Transpose", call.x(), perm=(0, *dims))
+    return put("Transpose", call.x(), perm=(0, *dims))
 
 
 def _repeat(call: Call) -> Staged:
     x, count = call.x(), call.config.whole("n")
     batch, features = x.shape
-    return call.block("Broadcast", call.stage.reshape(x, (batch, 1, features)),
-                      shape=(batch, count, features))  # fmt: skip
+    return put("Broadcast", shapes.unsqueeze(x, (1,)), shape=(batch, count, features))
 
 
 LAYERS: dict[str, Operator] = {

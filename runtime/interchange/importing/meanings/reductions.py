@@ -45,6 +45,24 @@ def mean_and_variance(x: Staged, axes: Sequence[int]) -> tuple[Staged, Staged]:
     return mean, variance
 
 
+def variance(
+    x: Staged, axes: Sequence[int], less: float = 0.0, keepdims: bool = False, root: bool = False
+) -> Staged:
+    """The mean square distance from the mean, over ``n - less``; NaN where that is not above 0.
+
+    Its ``root`` is a distance from the mean, whose gradient at 0 is 0.
+    """
+    count = math.prod(x.shape[axis] for axis in axes)
+    left = count - less if count > less else math.nan
+    if root and not math.isnan(left):
+        x, axes = (x, axes) if x.ndim else (x.stage.reshape(x, (1,)), (0,))
+        centred = x - put("Mean", x, axis=axes, keepdims=True)
+        return put("Norm", centred, axis=axes, keepdims=keepdims) * (1 / math.sqrt(left))
+    y = put("Variance", x, axis=axes, keepdims=keepdims)
+    y = y if left == count else y * (count / left)
+    return put("Sqrt", y) if root else y
+
+
 def running(
     kind: str, x: Staged, axis: int, reverse: bool = False, exclusive: bool = False
 ) -> Staged:

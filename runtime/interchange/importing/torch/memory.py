@@ -86,7 +86,7 @@ class Tensor:
             self.changes += 1
         else:
             whole = self.of.read()
-            part = put_back(stage, whole, value, self._places(stage, whole))
+            part = put_back(whole, value, self._places(stage, whole))
             self.of.write(stage, part, live or self.of.live, cut or self.of.cut)
             self.changes = self.root.changes
         self.value, self.live, self.cut = value, live, cut

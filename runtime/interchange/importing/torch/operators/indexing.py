@@ -11,7 +11,7 @@ import numpy as np
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.indexing import inside, one_hot, take_along
 from gradwire.runtime.interchange.importing.meanings.reductions import norm
-from gradwire.runtime.interchange.importing.meanings.shapes import band
+from gradwire.runtime.interchange.importing.meanings.shapes import band, flatten
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
     enter,
@@ -24,24 +24,22 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def spelled(
-    stage: Stage, x: Staged, indices: Sequence[Staged | None]
-) -> tuple[Staged, list[Staged | None]]:
+def spelled(indices: Sequence[Staged | None]) -> list[Staged | None]:
     """Indices without masks: each mask is the places where it is true, known at import."""
     found: list[Staged | None] = []
     for mask in indices:
         if mask is None or mask.dtype not in ("bool", "uint8"):
             found.append(mask)
         else:
-            places = np.nonzero(stage.numbers(mask, "an index by a mask"))
-            found += [stage.constant(place) for place in places]
-    return x, found
+            places = np.nonzero(mask.stage.numbers(mask, "an index by a mask"))
+            found += [mask.stage.constant(place) for place in places]
+    return found
 
 
 @operator("index", "_unsafe_index")
 def index(stage: Stage, x: Staged, indices: Sequence[Staged | None]) -> Staged:
     """``x[i, :, j]``: the indexed axes together give one set of axes, that of the indices."""
-    x, given = spelled(stage, x, indices)
+    given = spelled(indices)
     along = [axis for axis, i in enumerate(given) if i is not None]
     first = along[0] if along == list(range(along[0], along[-1] + 1)) else 0
     x, flat = merged(stage, x, given, along, first)
@@ -55,13 +53,11 @@ def merged(
     rest = [axis for axis in range(x.ndim) if axis not in along]
     order = (*rest[:first], *along, *rest[first:])
     lengths = [x.shape[axis] for axis in along]
-    flat: Staged | None = None
-    for axis, length in zip(along, lengths, strict=True):
-        place = given[axis]
-        assert place is not None
-        at = inside(place, length)
-        flat = at if flat is None else flat * length + at
-    assert flat is not None
+    places = [place for place in given if place is not None]
+    each = [inside(place, length) for place, length in zip(places, lengths, strict=True)]
+    flat = each[0]
+    for at, length in zip(each[1:], lengths[1:], strict=True):
+        flat = flat * length + at
     x = stage.transpose(x, order)
     behind = x.shape[first + len(along) :]
     return stage.reshape(x, (*x.shape[:first], math.prod(lengths), *behind)), flat
@@ -71,8 +67,7 @@ def merged(
 def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = None) -> Staged:
     """As gather, with shapes that are repeated to fit."""
     if dim is None:
-        flat = stage.reshape(indices, (indices.size,))
-        return take_along(stage.reshape(x, (x.size,)), flat, 0)
+        return take_along(flatten(x), flatten(indices), 0)
     dim %= x.ndim
     shape = list(np.broadcast_shapes(
         x.shape[:dim] + x.shape[dim + 1 :], indices.shape[:dim] + indices.shape[dim + 1 :]
@@ -89,12 +84,8 @@ def _one_hot(stage: Stage, indices: Staged, num_classes: int = -1) -> Staged:
 
 
 enter({
-    "index_select": lambda stage, x, dim, indices: stage.take(
-        x, stage.reshape(indices, (indices.size,)), dim
-    ),
-    "take": lambda stage, x, indices: stage.take(
-        stage.reshape(x, (x.size,)), inside(indices, x.size), 0
-    ),
+    "index_select": lambda stage, x, dim, indices: stage.take(x, flatten(indices), dim),
+    "take": lambda stage, x, indices: stage.take(flatten(x), inside(indices, x.size), 0),
     "tril": lambda _, x, diagonal=0: band(x, None, diagonal),
     "triu": lambda _, x, diagonal=0: band(x, -diagonal, None),
     "gather": lambda _, x, dim, indices, sparse_grad=False: take_along(x, indices, dim),
@@ -195,9 +186,9 @@ def embedding_renorm(
     stage: Stage, weight: Staged, indices: Staged, max_norm: float, norm_type: float
 ) -> Staged:
     """A table whose rows that are looked up are no longer than a norm."""
-    flat = stage.reshape(indices, (indices.size,))
     rows = stage.constant(np.zeros(weight.shape[0], np.int64))
-    looked_up = stage.block("ScatterRows", rows, flat, rows.like(1), mode="set", axis=0)
+    one = rows.like(1)
+    looked_up = stage.block("ScatterRows", rows, flatten(indices), one, mode="set", axis=0)
     shortened = renorm(stage, weight, norm_type, 0, max_norm)
     there = stage.reshape(looked_up, (weight.shape[0], 1)) > 0
     return stage.block("Where", there, shortened, weight)
@@ -217,7 +208,7 @@ def masked_select(stage: Stage, x: Staged, mask: Staged) -> Staged:
     """The elements where a mask is true, known at import."""
     shape = np.broadcast_shapes(x.shape, mask.shape)
     places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_select"), shape))
-    return stage.take(stage.reshape(stage.broadcast(x, shape), (math.prod(shape),)), places, 0)
+    return stage.take(flatten(stage.broadcast(x, shape)), places, 0)
 
 
 @operator("nonzero_static")

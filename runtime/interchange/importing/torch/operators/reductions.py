@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import reductions
-from gradwire.runtime.interchange.importing.meanings.shapes import diagonal, flatten, squeeze
+from gradwire.runtime.interchange.importing.meanings.shapes import diagonal, squeeze
 from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.shapes import cat
 from gradwire.runtime.interchange.importing.torch.operators.table import Operator, axes, enter
@@ -51,51 +51,25 @@ def _truth(kind: str) -> Operator:
     )
 
 
-def _divided(
-    x: Staged, dim: Dim | bool, correction: float | bool | None, unbiased: bool | None
-) -> tuple[tuple[int, ...], int, float]:
-    """The axes of a variance, how many elements they have, and by what it is divided."""
-    if isinstance(dim, bool):  # var(x, unbiased)
-        dim, correction = None, dim
-    if unbiased is not None:
-        correction = unbiased
-    less = 1.0 if correction is None else float(correction)
-    over = axes(dim, x.ndim)
-    count = math.prod(x.shape[axis] for axis in over)
-    if count == less == 1:
-        x.stage.remark("note", TOO_FEW)
-    return over, count, count - less if count > less else math.nan
+def _variance(root: bool) -> Callable[..., Staged]:
+    def row(
+        stage: Stage,
+        x: Staged,
+        dim: Dim | bool = None,
+        correction: float | bool | None = 1,
+        keepdim: bool = False,
+        unbiased: bool | None = None,
+    ) -> Staged:
+        if isinstance(dim, bool):  # var(x, unbiased)
+            dim, correction = None, dim
+        correction = correction if unbiased is None else unbiased
+        less = 1.0 if correction is None else float(correction)
+        over = axes(dim, x.ndim)
+        if math.prod(x.shape[axis] for axis in over) == less == 1:
+            stage.remark("note", TOO_FEW)
+        return reductions.variance(x, over, less, keepdim, root)
 
-
-def _var(
-    stage: Stage,
-    x: Staged,
-    dim: Dim | bool = None,
-    correction: float | bool | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
-) -> Staged:
-    """The mean square distance from the mean, over ``n - correction``."""
-    over, count, left = _divided(x, dim, correction, unbiased)
-    biased = put("Variance", x, axis=over, keepdims=keepdim)
-    return biased if left == count else biased * (count / left)
-
-
-def _std(
-    stage: Stage,
-    x: Staged,
-    dim: Dim | bool = None,
-    correction: float | bool | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
-) -> Staged:
-    """The square root of the variance, as a distance from the mean: its gradient at 0 is 0."""
-    over, _, left = _divided(x, dim, correction, unbiased)
-    if math.isnan(left):  # of too few elements: NaN, with its gradient
-        return put("Sqrt", put("Variance", x, axis=over, keepdims=keepdim) * left)
-    over, x = (over, x) if x.ndim else ((0,), flatten(x))
-    centred = x - put("Mean", x, axis=over, keepdims=True)
-    return put("Norm", centred, axis=over, keepdims=keepdim) * (1 / math.sqrt(left))
+    return row
 
 
 def _with_mean(row: Callable[..., Staged]) -> Operator:
@@ -146,8 +120,9 @@ enter({
     "aminmax": lambda _, x, *, dim=None, keepdim=False: [
         _reduced(kind, x, dim, keepdim) for kind in ("Min", "Max")
     ],
-    "var.correction var.dim var": _var, "var_mean": _with_mean(_var),
-    "std.correction std.dim std": _std, "std_mean": _with_mean(_std),
+    "var.correction var.dim var": _variance(root=False),
+    "std.correction std.dim std": _variance(root=True),
+    "var_mean": _with_mean(_variance(root=False)), "std_mean": _with_mean(_variance(root=True)),
     "linalg_norm": _matrix_norm,
     "norm linalg_vector_norm": lambda _, x, order=2, dim=None, keepdim=False, dtype=None: (
         reductions.norm(x, order, _over(x, dim), keepdim)

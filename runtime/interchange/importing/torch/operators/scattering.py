@@ -10,10 +10,8 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.indexing import inside, scatter_along
-from gradwire.runtime.interchange.importing.torch.operators.indexing import (
-    merged,
-    spelled,
-)
+from gradwire.runtime.interchange.importing.meanings.shapes import flatten
+from gradwire.runtime.interchange.importing.torch.operators.indexing import merged, spelled
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
     enter,
@@ -22,28 +20,24 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _MODES = {
-    "sum": "add",
-    "mean": "add",
-    "add": "add",
-    "prod": "mul",
-    "multiply": "mul",
-    "amax": "max",
+    "sum": "add", "mean": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max",
     "amin": "min",
-}
+}  # fmt: skip
 _NEUTRAL = {"add": 0, "mul": 1, "max": -np.inf, "min": np.inf}
 """What leaves any other number as it is."""
 
 
-def put_back(stage: Stage, base: Staged, part: Staged, places: np.ndarray[Any, Any]) -> Staged:
+def put_back(base: Staged, part: Staged, places: NDArray[Any]) -> Staged:
     """``base`` with the numbers of ``part`` at flat places, which are as many as it has."""
-    where = np.zeros(base.size, np.int64)
+    stage, where = base.stage, np.zeros(base.size, np.int64)
     where[places.ravel()] = np.arange(places.size)
-    flat = stage.reshape(part, (part.size,))
-    spread = stage.reshape(stage.take(flat, where, 0), base.shape)
+    spread = stage.reshape(stage.take(flatten(part), where, 0), base.shape)
     if np.unique(places).size == base.size:
         return spread
     there = np.zeros(base.size, bool)
@@ -51,67 +45,23 @@ def put_back(stage: Stage, base: Staged, part: Staged, places: np.ndarray[Any, A
     return stage.block("Where", stage.constant(there.reshape(base.shape)), spread, base)
 
 
-def _places(x: Staged) -> np.ndarray[Any, Any]:
+def _places(x: Staged) -> NDArray[Any]:
     return np.arange(x.size).reshape(x.shape)
 
 
-@operator("slice_scatter")
-def slice_scatter(
-    stage: Stage,
-    x: Staged,
-    source: Staged,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> Staged:
-    """``x`` with other numbers in ``x[start:end:step]`` along an axis."""
-    inside = np.arange(x.shape[dim])[start:end:step]
-    return put_back(stage, x, source, np.take(_places(x), inside, dim))
-
-
-@operator("select_scatter")
-def select_scatter(stage: Stage, x: Staged, source: Staged, dim: int, index: int) -> Staged:
-    """``x`` with other numbers at an index along an axis."""
-    return put_back(stage, x, source, np.take(_places(x), index, dim))
-
-
-@operator("diagonal_scatter")
-def diagonal_scatter(
-    stage: Stage, x: Staged, source: Staged, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Staged:
-    """``x`` with other numbers on a diagonal of two axes."""
-    places = np.diagonal(_places(x), offset, dim1, dim2)
-    return put_back(stage, x, source, places)
-
-
 @operator("put")
-def put(
+def _put(
     stage: Stage, x: Staged, indices: Staged, source: Staged, accumulate: bool = False
 ) -> Staged:
     """``x`` with other numbers at flat indices, or with them added."""
-    flat = stage.reshape(x, (x.size,))
-    rows = stage.reshape(source, (source.size,))
-    where = inside(stage.reshape(indices, (indices.size,)), x.size)
-    return stage.reshape(_rows(stage, flat, 0, where, rows, accumulate), x.shape)
+    where = inside(flatten(indices), x.size)
+    done = _rows(stage, flatten(x), 0, where, flatten(source), accumulate)
+    return stage.reshape(done, x.shape)
 
 
-@operator("copy")
-def copy(stage: Stage, x: Staged, source: Staged, *_: Any) -> Staged:
+def _copy(stage: Stage, x: Staged, source: Staged, *_: Any) -> Staged:
     """The numbers of another tensor, in the shape and dtype of this one."""
     return stage.broadcast(stage.cast(source, x.dtype), x.shape)
-
-
-@operator("fill")
-def fill(stage: Stage, x: Staged, value: Operand) -> Staged:
-    """One number everywhere."""
-    return copy(stage, x, like(stage, value, x))
-
-
-@operator("zero")
-def zero(stage: Stage, x: Staged) -> Staged:
-    """0 everywhere."""
-    return stage.constant(np.zeros(x.shape, x.dtype))
 
 
 @operator("scatter.reduce", "scatter.value_reduce", "scatter_reduce")
@@ -184,7 +134,7 @@ def index_put(
         mask = stage.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
         value = stage.cast(values, x.dtype)
         return stage.block("Where", mask, x + value if accumulate else value, x)
-    x, given = spelled(stage, x, indices)
+    given = spelled(indices)
     along = [axis for axis, i in enumerate(given) if i is not None]
     rest = [axis for axis in range(x.ndim) if axis not in along]
     first = along[0] if along == list(range(along[0], along[-1] + 1)) else 0
@@ -192,7 +142,7 @@ def index_put(
     shape = (*flat_x.shape[:first], *flat.shape, *flat_x.shape[first + 1 :])
     values = stage.broadcast(stage.cast(values, x.dtype), shape)
     rows = stage.reshape(values, (*flat_x.shape[:first], flat.size, *flat_x.shape[first + 1 :]))
-    done = _rows(stage, flat_x, first, stage.reshape(flat, (flat.size,)), rows, accumulate)
+    done = _rows(stage, flat_x, first, flatten(flat), rows, accumulate)
     order = (*rest[:first], *along, *rest[first:])
     apart = stage.reshape(done, [x.shape[axis] for axis in order])
     return stage.transpose(apart, [order.index(axis) for axis in range(x.ndim)])
@@ -210,16 +160,34 @@ def _rows(
 
 
 @operator("index_fill")
-def index_fill(stage: Stage, x: Staged, dim: int, indices: Staged, value: Operand) -> Staged:
+def _index_fill(stage: Stage, x: Staged, dim: int, indices: Staged, value: Operand) -> Staged:
     """``x`` with one number in the rows at indices along an axis."""
     shape = (*x.shape[: dim % x.ndim], indices.size, *x.shape[dim % x.ndim + 1 :])
     rows = stage.broadcast(stage.cast(like(stage, value, x), x.dtype), shape)
     return _rows(stage, x, dim % x.ndim, indices, rows, accumulate=False)
 
 
+@operator("masked_scatter")
+def _masked_scatter(stage: Stage, x: Staged, mask: Staged, source: Staged) -> Staged:
+    """``x`` with the next numbers of another tensor where a mask is true, known at import."""
+    places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_scatter"), x.shape))
+    return put_back(x, stage.cut(flatten(source), 0, 0, places.size), places)
+
+
 enter({
-    "scatter.src": partial(_along, mode="set"),
-    "scatter.value": partial(_along, mode="set"),
+    "slice_scatter": lambda _, x, source, dim=0, start=None, end=None, step=1: put_back(
+        x, source, np.take(_places(x), np.arange(x.shape[dim])[start:end:step], dim)
+    ),
+    "select_scatter": lambda _, x, source, dim, index: put_back(
+        x, source, np.take(_places(x), index, dim)
+    ),
+    "diagonal_scatter": lambda _, x, source, offset=0, dim1=0, dim2=1: put_back(
+        x, source, np.diagonal(_places(x), offset, dim1, dim2)
+    ),
+    "copy": _copy,
+    "fill": lambda stage, x, value: _copy(stage, x, like(stage, value, x)),
+    "zero": lambda stage, x: stage.constant(np.zeros(x.shape, x.dtype)),
+    "scatter.src scatter.value": partial(_along, mode="set"),
     "scatter_add": partial(_along, mode="add"),
     "index_add": lambda stage, x, dim, indices, source, alpha=1: _rows(
         stage, x, dim % x.ndim, indices, source if alpha == 1 else source * alpha, True
@@ -228,11 +196,3 @@ enter({
         stage, x, dim % x.ndim, indices, source, False
     ),
 })  # fmt: skip
-
-
-@operator("masked_scatter")
-def masked_scatter(stage: Stage, x: Staged, mask: Staged, source: Staged) -> Staged:
-    """``x`` with the next numbers of another tensor where a mask is true, known at import."""
-    places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_scatter"), x.shape))
-    first = stage.cut(stage.reshape(source, (source.size,)), 0, 0, places.size)
-    return put_back(stage, x, first, places)

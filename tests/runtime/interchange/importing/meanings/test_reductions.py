@@ -33,6 +33,13 @@ def cases(torch):
             partial(reductions.mean_and_variance, axes=(1, 2)),
             lambda x: torch.var_mean(x, (1, 2), correction=0, keepdim=True)[::-1], X,
         ),
+        **{f"variance {less} {root}": (
+            partial(reductions.variance, axes=(0, 2), less=less, root=root),
+            partial(torch.std if root else torch.var, dim=(0, 2), correction=less), X,
+        ) for less in (0, 1, 2.5) for root in (True, False)},
+        "variance of a number": (
+            partial(reductions.variance, axes=(), root=True), partial(torch.std, correction=0), ONE,
+        ),
         "running": (
             partial(reductions.running, "CumulativeProduct", axis=1), lambda x: x.cumprod(1), X,
         ),

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange.importing.jax.jaxprs import open_program
 from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
-from gradwire.runtime.interchange.importing.jax.operations import matrices
+from gradwire.runtime.interchange.importing.jax.operations.matrices import OF_LIBRARY
 from gradwire.runtime.interchange.importing.jax.places import is_of_jax, origin
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
-    from gradwire.runtime.interchange.importing.jax.operations.handlers import Whole
     from gradwire.runtime.interchange.importing.jax.walking import Walk
 
 _ACTIVATIONS = {
@@ -27,12 +26,6 @@ _ACTIVATIONS = {
 }
 _WITH_NUMBER = {"elu": ("Elu", "alpha"), "leaky_relu": ("LeakyRelu", "slope")}
 """Functions of x and of a number, a parameter of the block with the same default."""
-_MATRICES: dict[str, Whole] = {
-    "det": matrices.determinant,
-    "inv": matrices.inverse,
-    "slogdet": matrices.sign_and_log_determinant,
-    "solve": matrices.solve,
-}
 
 
 def library_block(
@@ -51,9 +44,9 @@ def library_block(
         activation = _activation(walk, name, wires)
         if activation is not None:
             return [activation]
-    if name not in _MATRICES:
+    if name not in OF_LIBRARY:
         return None
-    found = _MATRICES[name](walk.stage, {}, *(x.wide(walk.stage) for x in wires))
+    found = OF_LIBRARY[name](walk.stage, {}, *(x.wide(walk.stage) for x in wires))
     return [staged(x) for x in ([found] if isinstance(found, Staged) else found)]
 
 

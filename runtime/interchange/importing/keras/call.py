@@ -33,8 +33,6 @@ class Call:
     variables: Variables
     layouts: Layouts
     training: bool = False
-    name: str = ""
-    """What the main block is to be called; the page around it has the layer's name."""
 
     @property
     def config(self) -> Config:
@@ -88,8 +86,8 @@ class Call:
             ) from error
 
     def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
-        """The main block of the layer."""
-        return self.stage.block(kind, *inputs, name=self.name, **parameters)
+        """A block of the layer."""
+        return self.stage.block(kind, *inputs, **parameters)
 
     def unsupported(self, why: str) -> UnsupportedError:
         """The error of a setting that no block can express."""

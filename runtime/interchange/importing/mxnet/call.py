@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
+_Choice = TypeVar("_Choice")
 Given: TypeAlias = "Callable[[int, Shape | None], Staged]"
 
 
@@ -58,7 +59,7 @@ class Call:
         """The main block of the node, called like it."""
         return self.stage.block(kind, *inputs, name=self.name, **parameters)
 
-    def choice(self, key: str, known: Mapping[str, str], default: str) -> str:
+    def choice(self, key: str, known: Mapping[str, _Choice], default: str) -> _Choice:
         """What ``known`` has for an attribute; raises UnsupportedError where it has nothing."""
         text = self.attributes.text(key, default)
         if text not in known:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.operands import block_dtype
+from gradwire.runtime.interchange.importing.meanings import elementwise as el
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Params
@@ -17,144 +20,44 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
-    "abs": "Abs",
-    "acos": "Arccos",
-    "acosh": "Arccosh",
-    "add": "Add",
-    "add_any": "Add",
-    "asin": "Arcsin",
-    "asinh": "Arcsinh",
-    "atan": "Arctan",
-    "atan2": "Arctan2",
-    "atanh": "Arctanh",
-    "ceil": "Ceil",
-    "cos": "Cos",
-    "cosh": "Cosh",
-    "eq": "Equal",
-    "eq_to": "Equal",
-    "erf": "Erf",
-    "exp": "Exp",
-    "expm1": "Expm1",
-    "floor": "Floor",
-    "ge": "GreaterEqual",
-    "gt": "Greater",
-    "is_finite": "IsFinite",
-    "le": "LessEqual",
-    "le_to": "LessEqual",
-    "log": "Log",
-    "log1p": "Log1p",
-    "logistic": "Sigmoid",
-    "lt": "Less",
-    "lt_to": "Less",
-    "max": "Maximum",
-    "min": "Minimum",
-    "mul": "Mul",
-    "ne": "NotEqual",
-    "neg": "Neg",
-    "sign": "Sign",
-    "sin": "Sin",
-    "sinh": "Sinh",
-    "sqrt": "Sqrt",
-    "square": "Square",
-    "sub": "Sub",
-    "tan": "Tan",
-    "tanh": "Tanh",
-}
+    "abs": "Abs", "acos": "Arccos", "acosh": "Arccosh", "add": "Add", "add_any": "Add",
+    "asin": "Arcsin", "asinh": "Arcsinh", "atan": "Arctan", "atan2": "Arctan2",
+    "atanh": "Arctanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "eq": "Equal",
+    "eq_to": "Equal", "erf": "Erf", "exp": "Exp", "expm1": "Expm1", "floor": "Floor",
+    "ge": "GreaterEqual", "gt": "Greater", "is_finite": "IsFinite", "le": "LessEqual",
+    "le_to": "LessEqual", "log": "Log", "log1p": "Log1p", "logistic": "Sigmoid", "lt": "Less",
+    "lt_to": "Less", "max": "Maximum", "min": "Minimum", "mul": "Mul", "ne": "NotEqual",
+    "neg": "Neg", "sign": "Sign", "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt",
+    "square": "Square", "sub": "Sub", "tan": "Tan", "tanh": "Tanh",
+}  # fmt: skip
+_PRECISIONS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
 
 
 def _block(kind: str) -> Elementwise:
     return lambda stage, params, *inputs: stage.block(kind, *inputs)
 
 
-def _logic(kind: str, op: str) -> Elementwise:
-    """Booleans are combined by one block, integers bit by bit by another."""
-
-    def combined(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-        if a.dtype == "bool":
-            return stage.block(kind, a, b)
-        return stage.block("Bits", a, b, op=op)
-
-    return combined
+def _bitwise(op: str) -> Elementwise:
+    return lambda stage, params, a, b: el.bitwise(op, a, b)
 
 
-def _not(stage: Stage, params: Params, x: Staged) -> Staged:
-    if x.dtype == "bool":
-        return stage.block("Not", x)
-    ones = np.invert(np.zeros((), x.dtype))
-    return stage.block("Bits", x, stage.constant(ones), op="xor")
+def _shift(op: str) -> Elementwise:
+    return lambda stage, params, a, b: put("Bits", a, b, op=op)
 
 
 def _shift_right_logical(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
     if not a.dtype.startswith("u"):
         raise UnsupportedError("shift_right_logical", "it shifts signed integers")
-    return stage.block("Bits", a, b, op="right")
-
-
-def _cast(stage: Stage, params: Params, x: Staged) -> Staged:
-    return stage.cast(x, block_dtype(str(np.dtype(params["new_dtype"]))))
-
-
-def _round(stage: Stage, params: Params, x: Staged) -> Staged:
-    if int(params["rounding_method"]) == 1:
-        return stage.block("Round", x)
-    away = stage.block("Floor", stage.block("Abs", x) + 0.5)
-    return stage.block("Sign", x) * away
-
-
-def _div(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    if a.is_float:
-        return a / b
-    exact = stage.cast(a, "float64") / stage.cast(b, "float64")
-    towards_zero = stage.block("Sign", exact) * stage.block("Floor", stage.block("Abs", exact))
-    return stage.cast(towards_zero, a.dtype)
-
-
-def _rem(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    """The remainder with the sign of a; the block's has that of b."""
-    size = stage.block("Mod", stage.block("Abs", a), stage.block("Abs", b))
-    return stage.block("Where", a < 0, -size, size) if not a.dtype.startswith("u") else size
+    return put("Bits", a, b, op="right")
 
 
 def _integer_pow(stage: Stage, params: Params, x: Staged) -> Staged:
     power = params["y"]
     if power == 2:
-        return stage.block("Square", x)
+        return put("Square", x)
     if power == -1:
         return 1.0 / x
     return x ** (float(power) if x.is_float else power)
-
-
-def _rsqrt(stage: Stage, params: Params, x: Staged) -> Staged:
-    return 1.0 / stage.block("Sqrt", x)
-
-
-def _cbrt(stage: Stage, params: Params, x: Staged) -> Staged:
-    return stage.block("Sign", x) * stage.block("Abs", x) ** (1 / 3)
-
-
-def _exp2(stage: Stage, params: Params, x: Staged) -> Staged:
-    return stage.block("Exp", x * math.log(2))
-
-
-def _log2(stage: Stage, params: Params, x: Staged) -> Staged:
-    return stage.block("Log", x) * (1 / math.log(2))
-
-
-def _one_minus_square(stage: Stage, params: Params, x: Staged) -> Staged:
-    """``1 - x²``, which is exact near ``|x| = 1`` as a product."""
-    return (1.0 + x) * (1.0 - x)
-
-
-def _polynomial(stage: Stage, params: Params, x: Staged, *coefficients: Staged) -> Staged:
-    """``c0 + x (c1 + x (c2 + …))``."""
-    found = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        found = found * x + coefficient
-    return found
-
-
-def _erfc(stage: Stage, params: Params, x: Staged) -> Staged:
-    return 1.0 - stage.block("Erf", x)
 
 
 def _where(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Staged:
@@ -164,57 +67,45 @@ def _where(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Stage
     if which.array is not None and which.size == 1:
         return cases[int(which.array.reshape(()))]
     if which.dtype == "bool":
-        return stage.block("Where", which, cases[1], cases[0])
+        return put("Where", which, cases[1], cases[0])
     chosen = cases[-1]
     for number in range(len(cases) - 2, -1, -1):
-        chosen = stage.block("Where", which <= number, cases[number], chosen)
+        chosen = put("Where", which <= number, cases[number], chosen)
     return chosen
-
-
-def _clamp(stage: Stage, params: Params, low: Staged, x: Staged, high: Staged) -> Staged:
-    if all(bound.array is not None and not bound.ndim and x.is_float for bound in (low, high)):
-        return stage.block("Clip", x, min=_number(low), max=_number(high))
-    return stage.block("Minimum", stage.block("Maximum", x, low), high)
-
-
-def _number(x: Staged) -> float | None:
-    """A bound of a Clip; None where it is infinite."""
-    assert x.array is not None
-    number = float(x.array)
-    return number if math.isfinite(number) else None
 
 
 def _reduce_precision(stage: Stage, params: Params, x: Staged) -> Staged:
     wanted = (params["exponent_bits"], params["mantissa_bits"])
-    known = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
-    if wanted not in known:
+    if wanted not in _PRECISIONS:
         raise UnsupportedError("reduce_precision", f"{wanted} bits are no dtype of blocks")
-    return stage.cast(stage.cast(x, known[wanted]), x.dtype)
+    return stage.cast(stage.cast(x, _PRECISIONS[wanted]), x.dtype)
 
 
 ELEMENTWISE: dict[str, Elementwise] = {
     **{name: _block(kind) for name, kind in _BLOCKS.items()},
-    "and": _logic("And", "and"),
-    "cbrt": _cbrt,
-    "clamp": _clamp,
-    "convert_element_type": _cast,
-    "div": _div,
-    "erfc": _erfc,
-    "exp2": _exp2,
+    **{op: _bitwise(op) for op in ("and", "or", "xor")},
+    "cbrt": lambda _, params, x: put("Sign", x) * put("Abs", x) ** (1 / 3),
+    "clamp": lambda _, params, low, x, high: el.clip(x, low, high),
+    "convert_element_type": lambda stage, params, x: stage.cast(
+        x, block_dtype(str(np.dtype(params["new_dtype"])))
+    ),
+    "div": lambda _, params, a, b: el.quotient(a, b),
+    "erfc": lambda _, params, x: 1.0 - put("Erf", x),
+    "exp2": lambda _, params, x: put("Exp", x * math.log(2)),
     "integer_pow": _integer_pow,
-    "log2": _log2,
-    "not": _not,
-    "one_minus_square": _one_minus_square,
-    "or": _logic("Or", "or"),
-    "polynomial": _polynomial,
-    "pow": lambda stage, params, a, b: stage.block("Pow", a, stage.cast(b, a.dtype)),
+    "log2": lambda _, params, x: el.logarithm(x, 2),
+    "not": lambda _, params, x: el.inverted(x),
+    "one_minus_square": lambda _, params, x: (1.0 + x) * (1.0 - x),  # exact near ``|x| = 1``
+    "polynomial": lambda _, params, x, *given: reduce(lambda y, c: y * x + c, given[::-1]),
+    "pow": lambda stage, params, a, b: put("Pow", a, stage.cast(b, a.dtype)),
     "reduce_precision": _reduce_precision,
-    "rem": _rem,
-    "round": _round,
-    "rsqrt": _rsqrt,
+    "rem": lambda _, params, a, b: el.remainder(a, b),
+    "round": lambda _, params, x: (
+        put("Round", x) if int(params["rounding_method"]) == 1 else el.rounded_away(x)
+    ),
+    "rsqrt": lambda _, params, x: 1.0 / put("Sqrt", x),
     "select_n": _where,
-    "shift_left": lambda stage, params, a, b: stage.block("Bits", a, b, op="left"),
-    "shift_right_arithmetic": lambda stage, params, a, b: stage.block("Bits", a, b, op="right"),
+    "shift_left": _shift("left"),
+    "shift_right_arithmetic": _shift("right"),
     "shift_right_logical": _shift_right_logical,
-    "xor": _logic("Xor", "xor"),
-}
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Linear algebra."""
+"""Linear algebra, and products of arrays over any axes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings import products
+from gradwire.runtime.interchange.importing.meanings.shapes import swap
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Params
@@ -15,54 +18,40 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def cholesky(stage: Stage, params: Params, x: Staged) -> Staged:
-    """The lower triangle whose product with its transpose is x."""
-    return stage.block("Cholesky", x)
-
-
-def triangular_solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
+def _triangular_solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
     """The solution of equations, of whose matrix one triangle counts."""
     if params["conjugate_a"] and not a.is_float:
         raise UnsupportedError("triangular_solve", "it has complex numbers")
-    a = stage.block("Triangle", a, part="lower" if params["lower"] else "upper")
-    if params["unit_diagonal"]:
-        a = stage.block("Where", stage.constant(np.eye(a.shape[-1], dtype=bool)), a.like(1), a)
-    if params["left_side"] is bool(params["transpose_a"]):
-        a = _transposed(stage, a)
-    if params["left_side"]:
-        return stage.block("Solve", a, b)
-    return _transposed(stage, stage.block("Solve", a, _transposed(stage, b)))
+    a = products.triangle(a, not params["lower"], params["unit_diagonal"])
+    a = swap(a, -2, -1) if params["transpose_a"] else a
+    return put("Solve", a, b) if params["left_side"] else products.solve_right(a, b)
 
 
-def _transposed(stage: Stage, x: Staged) -> Staged:
-    return stage.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
-
-
-def solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    """``jax.numpy.linalg.solve``."""
+def _solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
+    """Of vectors, one for each matrix, or of matrices."""
     if b.ndim == 1 or b.ndim == a.ndim:
-        return stage.block("Solve", a, b)
-    solved = stage.block("Solve", a, stage.reshape(b, (*b.shape, 1)))
+        return put("Solve", a, b)
+    solved = put("Solve", a, stage.reshape(b, (*b.shape, 1)))
     return stage.reshape(solved, solved.shape[:-1])
 
 
-def inverse(stage: Stage, params: Params, x: Staged) -> Staged:
-    """``jax.numpy.linalg.inv``."""
-    return stage.block("Inverse", x)
+def _dot_general(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
+    over, batch = params["dimension_numbers"]
+    wanted = params.get("preferred_element_type")
+    if not a.is_float and wanted is not None:
+        a, b = (stage.cast(x, str(np.dtype(wanted))) for x in (a, b))
+    return products.contract(a, b, over, batch)
 
 
-def determinant(stage: Stage, params: Params, x: Staged) -> Staged:
-    """``jax.numpy.linalg.det``."""
-    return stage.block("Determinant", x)
-
-
-def sign_and_log_determinant(stage: Stage, params: Params, x: Staged) -> list[Staged]:
-    """``jax.numpy.linalg.slogdet``."""
-    size, sign = stage.blocks("LogDeterminant", x)
-    return [sign, size]
-
-
+OF_LIBRARY: dict[str, Whole] = {
+    "det": lambda _, params, x: put("Determinant", x),
+    "inv": lambda _, params, x: put("Inverse", x),
+    "slogdet": lambda stage, params, x: stage.blocks("LogDeterminant", x)[::-1],
+    "solve": _solve,
+}
+"""Functions of ``jax.numpy.linalg``."""
 MATRICES: dict[str, Whole] = {
-    "cholesky": cholesky,
-    "triangular_solve": triangular_solve,
+    "cholesky": lambda _, params, x: put("Cholesky", x),
+    "dot_general": _dot_general,
+    "triangular_solve": _triangular_solve,
 }

@@ -8,7 +8,6 @@ from gradwire.runtime.interchange.importing.jax.operations.elementwise import EL
 from gradwire.runtime.interchange.importing.jax.operations.indexing import INDEXING
 from gradwire.runtime.interchange.importing.jax.operations.matrices import MATRICES
 from gradwire.runtime.interchange.importing.jax.operations.networks import NETWORKS
-from gradwire.runtime.interchange.importing.jax.operations.products import PRODUCTS
 from gradwire.runtime.interchange.importing.jax.operations.reductions import REDUCTIONS
 from gradwire.runtime.interchange.importing.jax.operations.shapes import LAZY, SHAPES
 
@@ -23,6 +22,5 @@ WHOLE: dict[str, Whole] = {
     **NETWORKS,
     **INDEXING,
     **MATRICES,
-    **PRODUCTS,
 }
 """Primitives whose inputs must have their full shape."""

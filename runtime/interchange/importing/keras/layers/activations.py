@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from gradwire.runtime.interchange.importing.meanings import activations as act
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -12,7 +16,17 @@ _BLOCKS = {
     "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus", "elu": "Elu",
     "gelu": "Gelu", "silu": "Silu", "swish": "Silu", "exponential": "Exp",
 }  # fmt: skip
-_SELU = (1.6732632423543772, 1.0507009873554805)
+_FUNCTIONS: dict[str, Callable[[Staged], Staged]] = {
+    "softsign": act.softsign,
+    "leaky_relu": lambda x: put("LeakyRelu", x, slope=0.2),
+    "selu": act.selu,
+    "relu6": act.relu6,
+    "hard_sigmoid": lambda x: put("Clip", x + 3.0, min=0.0, max=6.0) * (1 / 6),
+    "hard_silu": lambda x: x * _FUNCTIONS["hard_sigmoid"](x),
+    "hard_swish": lambda x: x * _FUNCTIONS["hard_sigmoid"](x),
+    "mish": act.mish,
+    "log_sigmoid": act.log_sigmoid,
+}
 
 
 def activated(call: Call, x: Staged, key: str = "activation", axis: int = -1) -> Staged:
@@ -35,27 +49,13 @@ def activation_name(call: Call, key: str) -> str:
 
 def by_name(call: Call, x: Staged, name: str, axis: int = -1) -> Staged:
     """``x`` with an activation; raises UnsupportedError for one that is not known."""
-    stage = call.stage
     if name in _BLOCKS:
-        return stage.block(_BLOCKS[name], x, name=name)
+        return put(_BLOCKS[name], x, name=name)
     if name in ("softmax", "log_softmax"):
-        return stage.block("Softmax" if name == "softmax" else "LogSoftmax", x, axis=axis)
-    if name == "softsign":
-        return x / (stage.block("Abs", x) + 1.0)
-    if name == "leaky_relu":
-        return stage.block("LeakyRelu", x, slope=0.2)
-    if name == "selu":
-        return stage.block("Elu", x, alpha=_SELU[0]) * _SELU[1]
-    if name == "relu6":
-        return stage.block("Minimum", stage.block("Relu", x), x.like(6.0))
-    if name in ("hard_sigmoid", "hard_silu", "hard_swish"):
-        gate = stage.block("Clip", x + 3.0, min=0.0, max=6.0) * (1 / 6)
-        return gate if name == "hard_sigmoid" else x * gate
-    if name == "mish":
-        return x * stage.block("Tanh", stage.block("Softplus", x))
-    if name == "log_sigmoid":
-        return -stage.block("Softplus", -x)
-    raise call.unsupported(f"its activation {name[:80]!r} is not known")
+        return put("Softmax" if name == "softmax" else "LogSoftmax", x, axis=axis)
+    if name not in _FUNCTIONS:
+        raise call.unsupported(f"its activation {name[:80]!r} is not known")
+    return _FUNCTIONS[name](x)
 
 
 def _activation(call: Call) -> Staged:
@@ -71,34 +71,21 @@ def _relu(call: Call) -> Staged:
     x, slope = call.x(), call.config.number("negative_slope", 0.0)
     if call.config.number("threshold", 0.0):
         raise call.unsupported("it has a threshold")
-    y = call.block("LeakyRelu", x, slope=slope) if slope else call.block("Relu", x)
+    y = put("LeakyRelu", x, slope=slope) if slope else put("Relu", x)
     if call.config.json("max_value") is None:
         return y
-    return call.stage.block("Minimum", y, y.like(call.config.number("max_value", 0.0)))
-
-
-def _leaky(call: Call) -> Staged:
-    return call.block("LeakyRelu", call.x(), slope=call.config.number("negative_slope", 0.3))
-
-
-def _elu(call: Call) -> Staged:
-    return call.block("Elu", call.x(), alpha=call.config.number("alpha", 1.0))
+    return put("Minimum", y, y.like(call.config.number("max_value", 0.0)))
 
 
 def _softmax(call: Call) -> Staged:
-    axis = call.config.json("axis")
-    if isinstance(axis, list):
+    if isinstance(call.config.json("axis"), list):
         raise call.unsupported("it is over several axes")
-    return call.block("Softmax", call.x(), axis=call.config.whole("axis", -1))
-
-
-def _prelu(call: Call) -> Staged:
-    """A slope below 0 for each element, or shared along axes."""
-    x, slope = call.x(), call.variable(0, "alpha")
-    return call.block("Where", x > 0.0, x, x * slope)
+    return put("Softmax", call.x(), axis=call.config.whole("axis", -1))
 
 
 LAYERS: dict[str, Operator] = {
-    "Activation": _activation, "ReLU": _relu, "LeakyReLU": _leaky, "ELU": _elu,
-    "Softmax": _softmax, "PReLU": _prelu,
+    "Activation": _activation, "ReLU": _relu, "Softmax": _softmax,
+    "LeakyReLU": lambda c: put("LeakyRelu", c.x(), slope=c.config.number("negative_slope", 0.3)),
+    "ELU": lambda c: put("Elu", c.x(), alpha=c.config.number("alpha", 1.0)),
+    "PReLU": lambda c: put("PRelu", c.x(), c.variable(0, "alpha")),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -18,12 +18,12 @@ def _heads(call: Call) -> Staged:
     key = given if isinstance(given, Staged) else key
     _require_plain(call, query, value)
     q, k, v = (
-        _projected(call, x, name)
+        _projected(call, x, name, f"{name}_dense", "btd,dhk->bhtk")
         for x, name in ((query, "query"), (key, "key"), (value, "value"))
     )  # fmt: skip
     causal = call.keywords.get("use_causal_mask") is True
-    attended = call.block("Attention", q, k, v, _mask(call), causal=causal)
-    return _joined(call, attended)
+    attended = put("Attention", q, k, v, _mask(call), causal=causal)
+    return _projected(call, attended, "attention_output", "output_dense", "bhtk,hkd->btd")
 
 
 def _require_plain(call: Call, query: Staged, value: Staged) -> None:
@@ -35,24 +35,16 @@ def _require_plain(call: Call, query: Staged, value: Staged) -> None:
         call.stage.remark("lost", f"The attention {call.layer.name!r} drops nothing.")
 
 
-def _projected(call: Call, x: Staged, name: str) -> Staged:
-    """(batch, time, features) to (batch, heads, time, size)."""
-    stage, inside = call.stage, f"{name}_dense"
+def _projected(call: Call, x: Staged, name: str, inside: str, subscripts: str) -> Staged:
+    """By a part of the layer; the bias goes with the axes of the result that its kernel has."""
     kernel = call.variable(0, "kernel", None, inside, name)
-    y = stage.block("Einsum", x, kernel, subscripts="btd,dhk->bhtk", name=name)
+    y = put("Einsum", x, kernel, subscripts=subscripts, name=name)
     if not call.config.flag("use_bias", True):
         return y
     bias = call.variable(1, "bias", None, inside, name)
-    return y + stage.reshape(bias, (bias.shape[0], 1, bias.shape[1]))
-
-
-def _joined(call: Call, x: Staged) -> Staged:
-    inside, name = "output_dense", "attention_output"
-    kernel = call.variable(0, "kernel", None, inside, name)
-    y = call.stage.block("Einsum", x, kernel, subscripts="bhtk,hkd->btd", name=name)
-    if not call.config.flag("use_bias", True):
-        return y
-    return y + call.variable(1, "bias", None, inside, name)
+    if bias.ndim == 1:
+        return y + bias
+    return y + call.stage.reshape(bias, (bias.shape[0], 1, bias.shape[1]))
 
 
 def _mask(call: Call) -> Staged | None:

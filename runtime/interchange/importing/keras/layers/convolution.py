@@ -55,8 +55,8 @@ def _bias(call: Call, number: int) -> Staged | None:
 
 
 def _result(call: Call, y: Staged) -> Staged:
-    """The output of the layer's main block, with its activation."""
-    return result(call, activated(call, named(y, call.name), axis=1))
+    """An output with its activation."""
+    return result(call, activated(call, y, axis=1))
 
 
 def _convolution(rank: int) -> Operator:

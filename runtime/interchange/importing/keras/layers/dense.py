@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.keras.layers.activations import activated
 from gradwire.runtime.interchange.importing.meanings.indexing import whole
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -25,12 +26,12 @@ def _dense(call: Call) -> Staged:
     """An affine map of the last axis, then an activation."""
     weight = call.variable(0, "kernel", np.transpose)
     bias = call.variable(1, "bias") if call.config.flag("use_bias", True) else None
-    return activated(call, call.block("Linear", call.x(), weight, bias))
+    return activated(call, put("Linear", call.x(), weight, bias))
 
 
 def _einsum(call: Call) -> Staged:
     kernel = call.variable(0, "kernel")
-    y = call.block("Einsum", call.x(), kernel, subscripts=call.config.text("equation", ""))
+    y = put("Einsum", call.x(), kernel, subscripts=call.config.text("equation", ""))
     has_bias = call.config.json("bias_axes") is not None
     return activated(call, y + call.variable(1, "bias") if has_bias else y)
 
@@ -40,7 +41,7 @@ def _embedding(call: Call) -> Staged:
         call.stage.remark(
             "lost", f"The layer {call.layer.name!r} masks zeros, the diagram doesn't."
         )
-    return call.block("Embedding", whole(call.x()), call.variable(0, "embeddings"))
+    return put("Embedding", whole(call.x()), call.variable(0, "embeddings"))
 
 
 def _dropout(call: Call) -> Staged:
@@ -60,9 +61,9 @@ def _dropped(call: Call, rate: float, shared: tuple[int, ...] = ()) -> Staged:
     if shared and call.training:
         ones = [1 if axis in shared else n for axis, n in enumerate(x.shape)]
         kept = call.stage.constant(np.ones(ones, x.dtype))
-        return x * call.block("Dropout", kept, rate=rate, mode=mode)
+        return x * put("Dropout", kept, rate=rate, mode=mode)
     known = call.layouts.known(x)
-    dropped = call.block("Dropout", x if known is None else known, rate=rate, mode=mode)
+    dropped = put("Dropout", x if known is None else known, rate=rate, mode=mode)
     return dropped if known is None else call.layouts.last(dropped)
 
 
@@ -77,11 +78,6 @@ def _over_features(shared: slice) -> Operator:
     return drop
 
 
-def _layer_scale(call: Call) -> Staged:
-    """Each channel times a number, as in ConvNeXt."""
-    return call.block("Mul", call.x(), call.variable(0, "gamma"))
-
-
 def _passing(call: Call) -> Staged:
     """What does nothing in use; in training it would add noise, or to the loss."""
     if call.training:
@@ -92,7 +88,7 @@ def _passing(call: Call) -> Staged:
 def _rescaling(call: Call) -> Staged:
     """One scale and offset, or one of each for every channel."""
     x = call.stage.cast(call.x(), "float32") if not call.x().is_float else call.x()
-    scaled = call.block("Mul", x, call.constant("scale", 1.0, x.dtype))
+    scaled = x * call.constant("scale", 1.0, x.dtype)
     offset = call.constant("offset", 0.0, x.dtype)
     return scaled + offset if offset.array is not None and offset.array.any() else scaled
 
@@ -102,6 +98,7 @@ LAYERS: dict[str, Operator] = {
     "Rescaling": _rescaling, "ActivityRegularization": _passing, "GaussianNoise": _passing,
     "GaussianDropout": _passing, "AlphaDropout": _passing, "Identity": _passing,
     **{f"SpatialDropout{rank}D": _over_features(slice(1, -1)) for rank in (1, 2, 3)},
-    "StochasticDepth": _over_features(slice(1, None)), "LayerScale": _layer_scale,
+    "StochasticDepth": _over_features(slice(1, None)),
+    "LayerScale": lambda call: call.x() * call.variable(0, "gamma"),  # as in ConvNeXt
     **dict.fromkeys(_AUGMENTING, _passing),
 }  # fmt: skip

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings.elementwise import fold
+from gradwire.runtime.interchange.importing.staged import put
+
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -22,27 +25,24 @@ def _folded(kind: str) -> Operator:
 
     def merge(call: Call) -> Staged:
         values, first = _values(call)
-        out = values[0]
-        for x in values[1:]:
-            out = call.block(kind, out, x)
-        return call.layouts.last(out) if first else out
+        return call.layouts.last(fold(kind, values)) if first else fold(kind, values)
 
     return merge
 
 
 def _average(call: Call) -> Staged:
     values = call.xs()
-    return call.block("Mul", call.stage.block("AddN", *values), values[0].like(1 / len(values)))
+    return call.stage.block("AddN", *values) * (1 / len(values))
 
 
 def _concatenate(call: Call) -> Staged:
     values, first = _values(call)
     axis = call.config.whole("axis", -1) % values[0].ndim
     if not first:
-        return call.block("Concat", *values, axis=axis)
+        return call.stage.block("Concat", *values, axis=axis)
     last = values[0].ndim - 1
     place = 0 if axis == 0 else 1 if axis == last else axis + 1
-    return call.layouts.last(call.block("Concat", *values, axis=place))
+    return call.layouts.last(call.stage.block("Concat", *values, axis=place))
 
 
 def _dot(call: Call) -> Staged:
@@ -55,7 +55,7 @@ def _dot(call: Call) -> Staged:
     left, right = list("bij"[: a.ndim]), list("bkl"[: b.ndim])
     left[one] = right[other] = "s"
     out = "b" + "".join(c for c in left[1:] + right[1:] if c != "s")
-    product = call.block("Einsum", a, b, subscripts=f"{''.join(left)},{''.join(right)}->{out}")
+    product = put("Einsum", a, b, subscripts=f"{''.join(left)},{''.join(right)}->{out}")
     return call.stage.reshape(product, (*product.shape, 1)) if product.ndim == 1 else product
 
 

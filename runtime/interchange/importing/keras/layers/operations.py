@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -24,15 +24,11 @@ _OVER = {"Sum": "Sum", "Mean": "Mean", "Max": "Max", "Min": "Min"}
 
 
 def _one(kind: str) -> Operator:
-    return lambda call: call.block(kind, call.x())
+    return lambda call: put(kind, call.x())
 
 
 def _two(kind: str) -> Operator:
-    def apply(call: Call) -> Staged:
-        a, b = (_operand(call, number) for number in (0, 1))
-        return call.block(kind, a, b)
-
-    return apply
+    return lambda call: put(kind, _operand(call, 0), _operand(call, 1))
 
 
 def _operand(call: Call, number: int) -> Staged:
@@ -51,13 +47,13 @@ def _over(kind: str) -> Operator:
         axis = call.keywords.get("axis", axis)
         axes = None if axis is None else tuple(axis) if isinstance(axis, list) else (axis,)
         keepdims = bool(call.keywords.get("keepdims", call.config.json("keepdims")))
-        return call.block(kind, call.x(), axis=axes, keepdims=keepdims)
+        return put(kind, call.x(), axis=axes, keepdims=keepdims)
 
     return reduce
 
 
 def _stop(call: Call) -> Staged:
-    stopped = call.block("StopGradient", call.x())
+    stopped = put("StopGradient", call.x())
     call.stage.remark("cut", f"{call.layer.name} stops the gradient.", stopped)
     return stopped
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.interchange.importing.keras.layers.convolution import image, result
 from gradwire.runtime.interchange.importing.meanings import windows
-from gradwire.runtime.interchange.importing.staged import named
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
@@ -21,7 +21,7 @@ def _pooling(kind: str, rank: int) -> Operator:
             call.config.wholes("strides", rank) if has_strides else None,
             call.config.text("padding", "valid"), counted=False,
         )  # fmt: skip
-        return result(call, named(y, call.name))
+        return result(call, y)
 
     return pool
 
@@ -29,7 +29,7 @@ def _pooling(kind: str, rank: int) -> Operator:
 def _global(kind: str, rank: int) -> Operator:
     def pool(call: Call) -> Staged:
         keepdims = call.config.flag("keepdims", False)
-        y = named(windows.pool_everywhere(kind, image(call, rank), keepdims), call.name)
+        y = windows.pool_everywhere(kind, image(call, rank), keepdims)
         return result(call, y) if keepdims else y
 
     return pool
@@ -52,7 +52,7 @@ def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
 def _padding(rank: int) -> Operator:
     def pad(call: Call) -> Staged:
         pairs = _pairs(call, "padding", rank)
-        y = call.block("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
+        y = put("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
         return result(call, y)
 
     return pad
@@ -78,7 +78,7 @@ def _enlarging(rank: int) -> Operator:
         if mode not in modes:
             raise call.unsupported(f"its interpolation is {mode[:20]!r}")
         sizes = tuple(n * times for n, times in zip(x.shape[2:], size, strict=True))
-        y = call.block(
+        y = put(
             "Resize", x, mode=modes[mode], sizes=sizes, axes=tuple(range(2, x.ndim)),
             rounding="round_prefer_ceil",
         )  # fmt: skip

@@ -2,103 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
+Function: TypeAlias = "Callable[[Staged, Staged], Staged]"
 _BLOCKS = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "power": "Pow", "mod": "Mod",
-    "maximum": "Maximum", "minimum": "Minimum",
+    "add": "Add", "plus": "Add", "sub": "Sub", "minus": "Sub", "mul": "Mul", "div": "Div",
+    "power": "Pow", "mod": "Mod", "maximum": "Maximum", "minimum": "Minimum",
 }  # fmt: skip
 _COMPARISONS = {
     "equal": "Equal", "not_equal": "NotEqual", "greater": "Greater", "lesser": "Less",
     "greater_equal": "GreaterEqual", "lesser_equal": "LessEqual",
 }  # fmt: skip
 _LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
-_OTHER_NAMES = {"add": ("plus",), "sub": ("minus",)}
-_LEGACY = {
-    "add": "Plus", "sub": "Minus", "mul": "Mul", "div": "Div", "power": "Power",
-    "maximum": "Maximum", "minimum": "Minimum", "mod": "Mod",
-}  # fmt: skip
-_SWAPPED = ("sub", "div", "power", "mod")
+_LEGACY = ("Plus", "Minus", "Mul", "Div", "Power", "Maximum", "Minimum", "Mod")
+_SWAPPED = ("Sub", "Div", "Pow", "Mod")
 
 
-def _pair(kind: str) -> Operator:
-    return lambda call: call.block(kind, call.x(0), call.x(1))
+def _pair(function: Function) -> Operator:
+    return lambda call: function(call.x(0), call.x(1))
 
 
-def _truth(kind: str, of: str = "") -> Operator:
-    """A comparison, or logic of what is not 0, as 0 and 1 in the dtype of the first input."""
-
-    def compare(call: Call) -> Staged:
-        a, b = call.x(0), call.x(1)
-        if of:
-            a, b = (call.stage.block(of, x, x.like(0)) for x in (a, b))
-        return call.stage.cast(call.block(kind, a, b), call.x(0).dtype)
-
-    return compare
-
-
-def _with_number(kind: str, swapped: bool = False) -> Operator:
+def _with_number(function: Function, swapped: bool = False) -> Operator:
     def apply(call: Call) -> Staged:
-        x, number = _operands(call)
-        return call.block(kind, number, x) if swapped else call.block(kind, x, number)
+        x = call.x()
+        number = x.like(call.attributes.number("scalar"))
+        return function(number, x) if swapped else function(x, number)
 
     return apply
 
 
-def _number_truth(kind: str) -> Operator:
-    def compare(call: Call) -> Staged:
-        x, number = _operands(call)
-        return call.stage.cast(call.block(kind, x, number), x.dtype)
+def _truth(kind: str, logic: bool = False) -> Function:
+    """A comparison, or logic of what is not 0, as 0 and 1 in the dtype of the first input."""
+
+    def compare(a: Staged, b: Staged) -> Staged:
+        given = [put("NotEqual", x, x.like(0)) if logic else x for x in (a, b)]
+        return a.stage.cast(a.stage.block(kind, *given), a.dtype)
 
     return compare
 
 
-def _operands(call: Call) -> tuple[Staged, Staged]:
-    x = call.x()
-    return x, x.like(call.attributes.number("scalar"))
-
-
-def _hypotenuse(call: Call) -> Staged:
-    squares = [call.stage.block("Square", call.x(number)) for number in (0, 1)]
-    return call.block("Sqrt", squares[0] + squares[1])
-
-
-def _sum_of_all(call: Call) -> Staged:
-    return call.block("AddN", *call.all())
+def _hypotenuse(a: Staged, b: Staged) -> Staged:
+    return put("Sqrt", put("Square", a) + put("Square", b))
 
 
 def _named() -> tuple[dict[str, Operator], dict[str, Operator]]:
     """The operators of equal shapes and numbers, and those that broadcast."""
-    keeping: dict[str, Operator] = {}
-    broadcasting: dict[str, Operator] = {}
+    functions = {name: _truth(kind) for name, kind in _COMPARISONS.items()}
+    functions |= {name: partial(put, kind) for name, kind in _BLOCKS.items()}
+    pairs = {**functions, **{name: _truth(kind, logic=True) for name, kind in _LOGIC.items()}}
+    pairs["hypot"] = _hypotenuse
+    keeping = {f"_{name}": _pair(function) for name, function in pairs.items()}
+    keeping |= {f"_{name}_scalar": _with_number(f) for name, f in functions.items()}
+    keeping |= {f"elemwise_{name}": keeping[f"_{name}"] for name in _BLOCKS}
+    for old in _LEGACY:
+        function = functions[old.lower()]
+        keeping |= {f"_{old}": _pair(function), f"_{old}Scalar": _with_number(function)}
     for name, kind in _BLOCKS.items():
-        for short in (name, *_OTHER_NAMES.get(name, ())):
-            keeping |= {f"elemwise_{short}": _pair(kind), f"_{short}": _pair(kind)}
-            keeping[f"_{short}_scalar"] = _with_number(kind)
-            broadcasting[f"broadcast_{short}"] = _pair(kind)
-            if name in _SWAPPED:
-                keeping[f"_r{short}_scalar"] = _with_number(kind, swapped=True)
-        old = _LEGACY[name]
-        keeping |= {f"_{old}": _pair(kind), f"_{old}Scalar": _with_number(kind)}
-        if name in _SWAPPED:
-            keeping[f"_R{old}Scalar"] = _with_number(kind, swapped=True)
-    for name, kind in _COMPARISONS.items():
-        keeping |= {f"_{name}": _truth(kind), f"_{name}_scalar": _number_truth(kind)}
-        broadcasting[f"broadcast_{name}"] = _truth(kind)
-    for name, kind in _LOGIC.items():
-        keeping[f"_{name}"] = _truth(kind, "NotEqual")
-        broadcasting[f"broadcast_{name}"] = _truth(kind, "NotEqual")
-    return keeping, broadcasting
+        if kind in _SWAPPED:
+            keeping[f"_r{name}_scalar"] = _with_number(functions[name], swapped=True)
+            if name.capitalize() in _LEGACY:
+                keeping[f"_R{name.capitalize()}Scalar"] = keeping[f"_r{name}_scalar"]
+    return keeping, {f"broadcast_{name}": _pair(function) for name, function in pairs.items()}
 
 
 _keeping, _broadcasting = _named()
-_keeping |= dict.fromkeys(("add_n", "ElementWiseSum", "_sum"), _sum_of_all)
-_keeping["_hypot"] = _hypotenuse
-_broadcasting["broadcast_hypot"] = _hypotenuse
+_keeping |= dict.fromkeys(
+    ("add_n", "ElementWiseSum", "_sum"), lambda call: call.stage.block("AddN", *call.all())
+)
 OPERATORS: dict[str, Operator] = _keeping | _broadcasting
 KEEPING = tuple(_keeping)
 BROADCASTING = tuple(_broadcasting)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
@@ -12,7 +15,6 @@ if TYPE_CHECKING:
 
 _POOLS = {"max": "Max", "avg": "Avg", "sum": "Sum"}
 _EVERYWHERE = {"max": "Max", "avg": "Mean", "sum": "Sum"}
-_SLOPES = {"leaky": "leaky", "elu": "elu", "prelu": "prelu", "selu": "selu", "gelu": "gelu"}
 
 
 def _bias(call: Call, length: int) -> Staged | None:
@@ -24,7 +26,7 @@ def _fully_connected(call: Call) -> Staged:
     if x.ndim > 2 and call.attributes.flag("flatten", True):
         x = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
     weight = call.x(1, (units, x.shape[-1]))
-    return call.block("Linear", x, weight, _bias(call, units))
+    return put("Linear", x, weight, _bias(call, units))
 
 
 def _numbers(call: Call, rank: int, *defaults: tuple[str, int]) -> list[tuple[int, ...]]:
@@ -94,68 +96,53 @@ def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
     return pad + (stride - rest if rest else 0)
 
 
-def _adaptive(call: Call) -> Staged:
-    sizes = call.attributes.wholes("output_size", ()) or (1,)
-    return windows.adaptive_pool("Mean", call.x(), windows.each(sizes, 2))
-
-
 def _leaky(call: Call) -> Staged:
-    kind, x = call.choice("act_type", _SLOPES, "leaky"), call.x(0)
-    slope = call.attributes.number("slope", 0.25)
-    if kind == "leaky":
-        return call.block("LeakyRelu", x, slope=slope)
-    if kind == "elu":
-        return call.block("Elu", x, alpha=slope)
-    if kind == "gelu":
-        return call.block("Gelu", x)
-    if kind == "selu":
-        return call.block("Elu", x, alpha=1.6732632423543772) * 1.0507009873554805
-    channels = x.shape[1] if x.ndim > 1 else 1
-    factor = call.stage.reshape(call.x(1, (channels,)), (channels, *(1,) * (x.ndim - 2)))
-    return call.block("Where", x > 0.0, x, x * factor)
+    x, slope = call.x(0), call.attributes.number("slope", 0.25)
+    functions: dict[str, Callable[[], Staged]] = {
+        "leaky": lambda: put("LeakyRelu", x, slope=slope),
+        "elu": lambda: put("Elu", x, alpha=slope),
+        "prelu": lambda: act.prelu(x, call.x(1, (x.shape[1] if x.ndim > 1 else 1,))),
+        "selu": lambda: act.selu(x),
+        "gelu": lambda: put("Gelu", x),
+    }
+    return call.choice("act_type", functions, "leaky")()
 
 
-def _softmax(call: Call) -> Staged:
-    return call.block("Softmax", _cooled(call, call.x()), axis=call.attributes.whole("axis", -1))
+def _softmax(kind: str, sign: int = 1) -> Operator:
+    def apply(call: Call) -> Staged:
+        if call.attributes.flag("use_length"):
+            raise call.unsupported("it has lengths of rows")
+        x, temperature = call.x(), call.attributes.number("temperature", 1.0)
+        x = x if sign > 0 else -x
+        cooled = x if temperature == 1.0 else x / temperature
+        return put(kind, cooled, axis=call.attributes.whole("axis", -1))
 
-
-def _cooled(call: Call, x: Staged) -> Staged:
-    if call.attributes.flag("use_length"):
-        raise call.unsupported("it has lengths of rows")
-    temperature = call.attributes.number("temperature", 1.0)
-    return x if temperature == 1.0 else x / temperature
-
-
-def _log_softmax(call: Call) -> Staged:
-    axis = call.attributes.whole("axis", -1)
-    return call.block("LogSoftmax", _cooled(call, call.x()), axis=axis)
-
-
-def _softmin(call: Call) -> Staged:
-    return call.block("Softmax", _cooled(call, -call.x()), axis=call.attributes.whole("axis", -1))
+    return apply
 
 
 def _softmax_activation(call: Call) -> Staged:
     """Over channels, or over all but the first axis."""
-    x = call.x()
     if call.attributes.text("mode", "instance") == "channel":
-        return call.block("Softmax", x, axis=1)
-    flat = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
-    return call.stage.reshape(call.block("Softmax", flat, axis=-1), x.shape)
+        return put("Softmax", call.x(), axis=1)
+    return act.softmax_of_all(call.x())
 
 
 def _dropout(call: Call) -> Staged:
     """Drops in training, or always; else everything passes."""
     drops = call.training or call.attributes.text("mode", "training") == "always"
     rate = call.attributes.number("p", 0.5)
-    return call.block("Dropout", call.x(), rate=rate, mode="train" if drops else "eval")
+    return put("Dropout", call.x(), rate=rate, mode="train" if drops else "eval")
 
 
 OPERATORS: dict[str, Operator] = {
-    "FullyConnected": _fully_connected, "Convolution": _convolution,
-    "Convolution_v1": _convolution, "Deconvolution": _deconvolution, "Pooling": _pooling,
-    "Pooling_v1": _pooling, "_contrib_AdaptiveAvgPooling2D": _adaptive, "LeakyReLU": _leaky,
-    "Dropout": _dropout,
-    "softmax": _softmax, "log_softmax": _log_softmax, "softmin": _softmin,
+    "FullyConnected": _fully_connected,
+    **dict.fromkeys(("Convolution", "Convolution_v1"), _convolution),
+    "Deconvolution": _deconvolution,
+    **dict.fromkeys(("Pooling", "Pooling_v1"), _pooling),
+    "_contrib_AdaptiveAvgPooling2D": lambda c: windows.adaptive_pool(
+        "Mean", c.x(), windows.each(c.attributes.wholes("output_size", ()) or (1,), 2)
+    ),
+    "LeakyReLU": _leaky, "Dropout": _dropout, "softmax": _softmax("Softmax"),
+    "log_softmax": _softmax("LogSoftmax"), "softmin": _softmax("Softmax", -1),
     "SoftmaxActivation": _softmax_activation,
 }  # fmt: skip

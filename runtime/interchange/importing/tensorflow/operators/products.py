@@ -2,73 +2,34 @@
 
 from __future__ import annotations
 
-import string
+from functools import partial
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from gradwire.runtime.interchange.importing.meanings.products import einsum
+from gradwire.runtime.interchange.importing.meanings.shapes import swap
+from gradwire.runtime.interchange.importing.staged import put
+from gradwire.runtime.interchange.importing.tensorflow.operators.elementwise import one
 
+if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
 
 
-def _turned(call: Call, x: Staged, *keys: str) -> Staged:
-    """The last two axes of a matrix exchanged, where one of the attributes says so."""
-    if not any(call.attributes.flag(key) for key in keys):
-        return x
-    axes = list(range(x.ndim))
-    axes[-2:] = axes[:-3:-1]
-    return call.stage.transpose(x, axes)
+def _turned(call: Call, number: int, *keys: str) -> Staged:
+    """An input, transposed where one of the attributes says so."""
+    x = call.x(number)
+    return swap(x, -2, -1) if any(map(call.attributes.flag, keys)) else x
 
 
 def _product(call: Call) -> Staged:
-    a = _turned(call, call.x(0), "transpose_a", "adj_x")
-    b = _turned(call, call.x(1), "transpose_b", "adj_y")
-    return call.block("MatMul", a, b)
-
-
-def _einsum(call: Call) -> Staged:
-    terms = call.xs()
-    subscripts = expanded(call.attributes.text("equation"), [x.ndim for x in terms])
-    return call.block("Einsum", *terms, subscripts=subscripts)
-
-
-def expanded(equation: str, ranks: Sequence[int]) -> str:
-    """Subscripts with an output, and a letter for each axis that ``...`` stands for."""
-    text = equation.replace(" ", "")
-    given, arrow, output = text.partition("->")
-    terms = given.split(",")
-    if not arrow:
-        output = "".join(sorted(c for c in set(given) if c.isalpha() and given.count(c) == 1))
-        output = ("..." if "..." in given else "") + output
-    free = [c for c in string.ascii_letters if c not in text]
-    widths = [
-        rank - len(term.replace("...", "")) if "..." in term else 0
-        for term, rank in zip(terms, ranks, strict=True)
-    ]
-    most = max(widths, default=0)
-    letters = "".join(free[:most])
-    full = [
-        term.replace("...", letters[most - width :])
-        for term, width in zip(terms, widths, strict=True)
-    ]
-    return ",".join(full) + "->" + output.replace("...", letters)
-
-
-def _inverse(call: Call) -> Staged:
-    return call.block("Inverse", _turned(call, call.x(), "adjoint"))
-
-
-def _solve(call: Call) -> Staged:
-    return call.block("Solve", _turned(call, call.x(0), "adjoint"), call.x(1))
-
-
-def _one(kind: str) -> Operator:
-    return lambda call: call.block(kind, call.x())
+    return _turned(call, 0, "transpose_a", "adj_x") @ _turned(call, 1, "transpose_b", "adj_y")
 
 
 OPERATORS: dict[str, Operator] = {
-    "MatMul": _product, "BatchMatMul": _product, "BatchMatMulV2": _product,
-    "BatchMatMulV3": _product, "Einsum": _einsum, "MatrixInverse": _inverse,
-    "MatrixSolve": _solve, "Cholesky": _one("Cholesky"), "MatrixDeterminant": _one("Determinant"),
-}  # fmt: skip
+    **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _product),
+    "Einsum": lambda c: einsum(c.attributes.text("equation"), c.xs()),
+    "MatrixInverse": lambda c: put("Inverse", _turned(c, 0, "adjoint")),
+    "MatrixSolve": lambda c: put("Solve", _turned(c, 0, "adjoint"), c.x(1)),
+    "Cholesky": one(partial(put, "Cholesky")),
+    "MatrixDeterminant": one(partial(put, "Determinant")),
+}

@@ -68,6 +68,16 @@ def find(name: str) -> Operator | None:
     return _TABLE.get(name) or _TABLE.get(name.partition(".")[0])
 
 
+def meaning(function: Operator) -> Operator:
+    """The row of a meaning that takes what the operator does."""
+    return lambda _, *args, **more: function(*args, **more)
+
+
+def of_pair(function: Operator) -> Operator:
+    """The row of a meaning of two operands, see ``pair``."""
+    return lambda stage, a, b, *args, **more: function(*pair(stage, a, b), *args, **more)
+
+
 def kind_of(dtype: str) -> int:
     """0 for booleans, 1 for integers, 2 for floats: the higher kind wins."""
     return _KINDS[np.dtype(dtype).kind]

@@ -11,7 +11,6 @@ from gradwire.runtime.diagram import check, dumps, loads
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.tensorflow.importer import import_graph_def
 from gradwire.runtime.interchange.importing.tensorflow.operators import scans
-from gradwire.runtime.interchange.importing.tensorflow.operators.products import expanded
 from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
 
 if TYPE_CHECKING:
@@ -80,17 +79,3 @@ def test_the_steps_of_a_loop_but_the_first_share_a_page(
 def test_steps_are_cut_as_tensorflow_cuts_them(tmp_path: Path):
     made = import_graph_def(graph_file(ARCHIVE.case("floor"), tmp_path))
     assert [remark.kind for remark in made.remarks] == ["cut"]
-
-
-@pytest.mark.parametrize(
-    ("equation", "ranks", "expected"),
-    [
-        ("...ij,jk->...ik", (4, 2), "abij,jk->abik"),
-        ("ij,jk", (2, 2), "ij,jk->ik"),
-        ("...i,...i", (3, 2), "abi,bi->ab"),
-    ],
-)
-def test_subscripts_get_letters_for_their_dots(
-    equation: str, ranks: tuple[int, ...], expected: str
-):
-    assert expanded(equation, ranks) == expected

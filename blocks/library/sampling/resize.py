@@ -74,7 +74,7 @@ class Resize(Block):
         for place, axis in self._resized(x.shape):
             _require_size(axis, matrix=self.mode != "nearest")
             if self.mode == "nearest":
-                x = xp.take(x, nearest(axis, self.coordinates, self.rounding), place)
+                x = xp.take(x, nearest(axis, axis.places(self.coordinates), self.rounding), place)
             else:
                 matrix = self._matrix(axis)
                 if not np.array_equal(matrix, np.eye(axis.length)):

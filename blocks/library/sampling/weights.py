@@ -53,9 +53,8 @@ class Axis(NamedTuple):
         return centres
 
 
-def nearest(axis: Axis, coordinates: Coordinates, rounding: Rounding) -> NDArray[np.int64]:
+def nearest(axis: Axis, places: Floats, rounding: Rounding) -> NDArray[np.int64]:
     """The element that each new one is a copy of."""
-    places = axis.places(coordinates)
     rounded = {
         "round_prefer_floor": lambda: np.ceil(places - 0.5),
         "round_prefer_ceil": lambda: np.floor(places + 0.5),

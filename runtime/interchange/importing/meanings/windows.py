@@ -6,9 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gradwire.runtime.interchange.importing.staged import Staged
 
 Numbers: TypeAlias = "int | Sequence[int]"
@@ -81,27 +86,29 @@ def conv_transpose(
     bias: Staged | None = None,
     stride: Numbers = 1,
     padding: Padding = 0,
-    more: Numbers = 0,
-    dilation: Numbers = 1,
+    output_padding: Numbers = 0,
     groups: int = 1,
+    dilation: Numbers = 1,
     lengths: Sequence[int] | None = None,
     lower: bool = False,
 ) -> Staged:
-    """The transpose of a convolution, with a weight (in, out / groups, ...), ``more`` at the end.
+    """The transpose of a convolution, with a weight (in, out / groups, ...).
 
-    ``lengths`` are those of the result, from which padding and ``more`` follow, see ``shared``.
+    ``lengths`` are those of the result, from which both paddings follow, see ``shared``.
     """
     rank = weight.ndim - 2
     if lengths is not None:
         size, steps, apart = weight.shape[2:], each(stride, rank), each(dilation, rank)
-        given = zip(x.shape[2:], steps, size, apart, each(more, rank), lengths, strict=True)
+        more = each(output_padding, rank)
+        given = zip(x.shape[2:], steps, size, apart, more, lengths, strict=True)
         over = [s * (n - 1) + e + (k - 1) * d + 1 - out for n, s, k, d, e, out in given]
-        more = [e + max(-n, 0) for e, n in zip(each(more, rank), over, strict=True)]
+        output_padding = [e + max(-n, 0) for e, n in zip(more, over, strict=True)]
         padding = shared([max(n, 0) for n in over], lower)
     return put(
         f"ConvTranspose{rank}D", x, weight, bias, kernel=bare(weight.shape[2:], rank),
         stride=bare(stride, rank), padding=_padding(padding, rank),
-        output_padding=bare(more, rank), dilation=bare(dilation, rank), groups=int(groups),
+        output_padding=bare(output_padding, rank), dilation=bare(dilation, rank),
+        groups=int(groups),
     )  # fmt: skip
 
 
@@ -115,32 +122,32 @@ def depthwise(weight: Staged) -> Staged:
 def pool(
     kind: str,
     x: Staged,
-    window: Numbers,
+    kernel_size: Numbers,
     stride: Numbers | None = None,
     padding: Padding = 0,
     dilation: Numbers = 1,
-    ceil: bool = False,
-    counted: bool = True,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Staged:
-    """The "Max" or "Avg" of windows, or their "Sum"; whether zeros around x are ``counted``."""
+    """The "Max" or "Avg" of windows, or their "Sum"; whether zeros around x count."""
     rank = x.ndim - 2
-    stride = window if stride is None or stride in ((), []) else stride
-    more: dict[str, Any] = {"ceil": True} if ceil else {}
+    stride = kernel_size if stride is None or stride in ((), []) else stride
+    more: dict[str, Any] = {"ceil": True} if ceil_mode else {}
     if any(n != 1 for n in each(dilation, rank)):
         more["dilation"] = bare(dilation, rank)
-    if kind != "Max" and not counted and padding != "valid":
+    if kind != "Max" and not count_include_pad and padding != "valid":
         if isinstance(padding, str) or any(map(any, pairs(padding, rank))):
             more["count_padding"] = False
     y = put(
-        f"{'Avg' if kind == 'Sum' else kind}Pool{rank}D", x, window=bare(window, rank),
+        f"{'Avg' if kind == 'Sum' else kind}Pool{rank}D", x, window=bare(kernel_size, rank),
         stride=bare(stride, rank), padding=_padding(padding, rank), **more,
     )  # fmt: skip
-    return y * float(math.prod(each(window, rank))) if kind == "Sum" else y
+    return y * float(math.prod(each(kernel_size, rank))) if kind == "Sum" else y
 
 
-def norm_pool(order: float, x: Staged, window: Numbers, *more: Any, **named: Any) -> Staged:
+def norm_pool(order: float, x: Staged, *more: Any, **named: Any) -> Staged:
     """The p-norm of each window; see ``pool``."""
-    return pool("Sum", put("Abs", x) ** order, window, *more, **named) ** (1 / order)
+    return pool("Sum", put("Abs", x) ** order, *more, **named) ** (1 / order)
 
 
 def pool_everywhere(kind: str, x: Staged, keepdims: bool = True) -> Staged:
@@ -162,3 +169,57 @@ def adaptive_pool(kind: str, x: Staged, sizes: Sequence[int]) -> Staged:
         parts = [put(kind, part, axis=(axis,), keepdims=True) for part in cuts]
         x = parts[0] if size == 1 else put("Concat", *parts, axis=axis)
     return x
+
+
+def places_in(
+    lengths: Sequence[int], size: Numbers, stride: Numbers, dilation: Numbers
+) -> NDArray[Any]:
+    """Where the elements of all windows are in an image in one row: (*size, *windows)."""
+    rank, total = len(lengths), np.zeros((), np.int64)
+    given = (each(numbers, rank) for numbers in (size, stride, dilation))
+    for axis, (n, k, s, d) in enumerate(zip(lengths, *given, strict=True)):
+        along = np.arange(k)[:, None] * d + np.arange(0, n - d * (k - 1), s)
+        shape = [1] * 2 * rank
+        shape[axis], shape[rank + axis] = along.shape
+        total = total * n + along.reshape(shape)
+    return total
+
+
+def im2col(
+    x: Staged,
+    kernel_size: Numbers,
+    dilation: Numbers = 1,
+    padding: Padding = 0,
+    stride: Numbers = 1,
+) -> Staged:
+    """The windows of an image as columns: (n, c, ...) gives (n, c * kernel, windows)."""
+    batch, channels, *lengths = x.shape
+    x = pad(x, [(0, 0), (0, 0), *pairs(padding, len(lengths))])
+    places = places_in(x.shape[2:], kernel_size, stride, dilation)
+    flat = x.stage.reshape(x, (batch, channels, math.prod(x.shape[2:])))
+    count = math.prod(places.shape[: len(lengths)])
+    taken = x.stage.take(flat, places.ravel(), 2)
+    return x.stage.reshape(taken, (batch, channels * count, places.size // count))
+
+
+def col2im(
+    x: Staged,
+    output_size: Sequence[int],
+    kernel_size: Numbers,
+    dilation: Numbers = 1,
+    padding: Padding = 0,
+    stride: Numbers = 1,
+) -> Staged:
+    """The image of which these are the windows as columns; where they overlap, their sum."""
+    stage, rank = x.stage, len(output_size)
+    ends = pairs(padding, rank)
+    lengths = [n + sum(pair) for n, pair in zip(output_size, ends, strict=True)]
+    places = places_in(lengths, kernel_size, stride, dilation)
+    outer = (x.shape[0], x.shape[1] // math.prod(places.shape[:rank]))
+    empty = stage.constant(np.zeros((*outer, math.prod(lengths)), x.dtype))
+    flat, index = stage.reshape(x, (*outer, places.size)), stage.constant(places.ravel())
+    image = put("ScatterRows", empty, index, flat, mode="add", axis=2)
+    image = stage.reshape(image, (*outer, *lengths))
+    for axis, ((before, _), length) in enumerate(zip(ends, output_size, strict=True), 2):
+        image = stage.cut(image, axis, before, before + length)
+    return image

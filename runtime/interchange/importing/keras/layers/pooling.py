@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
+_MODES = {"nearest": "nearest", "bilinear": "linear"}
+
 
 def _pooling(kind: str, rank: int) -> Operator:
     def pool(call: Call) -> Staged:
@@ -19,7 +21,7 @@ def _pooling(kind: str, rank: int) -> Operator:
         y = windows.pool(
             kind, image(call, rank), call.config.wholes("pool_size", rank),
             call.config.wholes("strides", rank) if has_strides else None,
-            call.config.text("padding", "valid"), counted=False,
+            call.config.text("padding", "valid"), count_include_pad=False,
         )  # fmt: skip
         return result(call, y)
 
@@ -68,31 +70,24 @@ def _cropping(rank: int) -> Operator:
     return crop
 
 
-def _enlarging(rank: int) -> Operator:
+def _enlarged(call: Call) -> Staged:
     """Every pixel repeated, or what lies between them interpolated."""
-
-    def enlarge(call: Call) -> Staged:
-        x, size = image(call, rank), call.config.wholes("size", rank)
-        modes = {"nearest": "nearest", "bilinear": "linear"}
-        mode = call.config.text("interpolation", "nearest")
-        if mode not in modes:
-            raise call.unsupported(f"its interpolation is {mode[:20]!r}")
-        sizes = tuple(n * times for n, times in zip(x.shape[2:], size, strict=True))
-        y = put(
-            "Resize", x, mode=modes[mode], sizes=sizes, axes=tuple(range(2, x.ndim)),
-            rounding="round_prefer_ceil",
-        )  # fmt: skip
-        return result(call, y)
-
-    return enlarge
+    x, size = image(call, 2), call.config.wholes("size", 2)
+    mode = call.config.text("interpolation", "nearest")
+    if mode not in _MODES:
+        raise call.unsupported(f"its interpolation is {mode[:20]!r}")
+    sizes = tuple(n * times for n, times in zip(x.shape[2:], size, strict=True))
+    y = put("Resize", x, mode=_MODES[mode], sizes=sizes, axes=(2, 3), rounding="round_prefer_ceil")
+    return result(call, y)
 
 
-LAYERS: dict[str, Operator] = {
-    **{f"MaxPooling{rank}D": _pooling("Max", rank) for rank in (1, 2, 3)},
-    **{f"AveragePooling{rank}D": _pooling("Avg", rank) for rank in (1, 2, 3)},
-    **{f"GlobalMaxPooling{rank}D": _global("Max", rank) for rank in (1, 2, 3)},
-    **{f"GlobalAveragePooling{rank}D": _global("Mean", rank) for rank in (1, 2, 3)},
-    **{f"ZeroPadding{rank}D": _padding(rank) for rank in (1, 2, 3)},
-    **{f"Cropping{rank}D": _cropping(rank) for rank in (1, 2, 3)},
-    "UpSampling2D": _enlarging(2),
-}
+LAYERS: dict[str, Operator] = {"UpSampling2D": _enlarged}
+for _rank in (1, 2, 3):
+    LAYERS |= {
+        f"MaxPooling{_rank}D": _pooling("Max", _rank),
+        f"AveragePooling{_rank}D": _pooling("Avg", _rank),
+        f"GlobalMaxPooling{_rank}D": _global("Max", _rank),
+        f"GlobalAveragePooling{_rank}D": _global("Mean", _rank),
+        f"ZeroPadding{_rank}D": _padding(_rank),
+        f"Cropping{_rank}D": _cropping(_rank),
+    }

@@ -65,7 +65,7 @@ def _deconvolution(call: Call) -> Staged:
     filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
     weight = call.x(1, (x.shape[1], filters // groups, *kernel))
     bias = None if call.attributes.flag("no_bias", True) else call.x(2, (filters,))
-    return windows.conv_transpose(x, weight, bias, stride, pad, more, dilation, groups)
+    return windows.conv_transpose(x, weight, bias, stride, pad, more, groups, dilation)
 
 
 def _pooling(call: Call) -> Staged:
@@ -87,7 +87,7 @@ def _pooling(call: Call) -> Staged:
         return windows.norm_pool(order, x, kernel, stride, padding)
     if kind == "sum" and not counted:
         raise call.unsupported("its sum leaves padding out")
-    return windows.pool(_POOLS[kind], x, kernel, stride, padding, counted=counted)
+    return windows.pool(_POOLS[kind], x, kernel, stride, padding, count_include_pad=counted)
 
 
 def _extra(length: int, kernel: int, stride: int, pad: int) -> int:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from gradwire.runtime.interchange.importing.meanings import windows
-from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
@@ -89,29 +86,16 @@ def _conv_transpose(node: Node) -> Staged:
         lengths = tuple(n * s for n, s in zip(x.shape[2:], stride, strict=True))
     more, groups = node.integers("output_padding") or 0, node.integer("group", 1)
     return windows.conv_transpose(
-        x, weight, node.get(2), stride, padding, more, dilation, groups, lengths,
+        x, weight, node.get(2), stride, padding, more, groups, dilation, lengths,
         lower=automatic != "SAME_UPPER",
     )  # fmt: skip
 
 
 @rule("Col2Im")
 def _col_to_image(node: Node) -> Staged:
-    """Adds columns up where their windows are: a transposed convolution with unit filters."""
-    columns, stage = node.x(), node.stage
     image, block = node.known_integers(1) or [], node.known_integers(2) or []
-    rank, size = len(image), int(np.prod(block))
-    stride = node.integers("strides") or (1,) * rank
-    dilation = node.integers("dilations") or (1,) * rank
+    rank = len(image)
+    stride, dilation = (node.integers(key) or (1,) * rank for key in ("strides", "dilations"))
     pads = node.integers("pads") or (0,) * 2 * rank
     padding = [(pads[i], pads[i + rank]) for i in range(rank)]
-    places = [
-        (n + sum(ends) - d * (k - 1) - 1) // s + 1
-        for n, ends, k, s, d in zip(image, padding, block, stride, dilation, strict=True)
-    ]
-    channels = columns.shape[1] // size
-    x = stage.reshape(columns, (columns.shape[0] * channels, size, *places))
-    unit = np.eye(size, dtype=columns.dtype).reshape(size, 1, *block)
-    y = windows.conv_transpose(x, stage.constant(unit), None, stride, padding, 0, dilation)
-    lacking = [n - got for n, got in zip(image, y.shape[2:], strict=True)]
-    y = pad(y, [(0, 0), (0, 0), *((0, n) for n in lacking)])
-    return stage.reshape(y, (columns.shape[0], channels, *image))
+    return windows.col2im(node.x(), image, block, dilation, padding, stride)

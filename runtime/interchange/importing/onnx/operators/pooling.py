@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -39,44 +40,33 @@ def _max_pool(node: Node) -> Staged | tuple[Staged, Staged]:
 
 
 def _with_indices(node: Node, x: Staged, how: Windows) -> tuple[Staged, Staged]:
-    """The largest of each window and where it is in x: one slice for each place in a window."""
-    stage, size, places = node.stage, _size(node), _places(node, x, how)
+    """The largest of each window and where it is in x."""
+    size, lengths, counts = _size(node), x.shape[2:], _counts(node, x, how)
     if math.prod(size) > MAX_PARTS:
         raise node.unsupported(f"indices of windows of {math.prod(size)} elements")
+    given = zip(counts, how.stride, how.dilation, size, lengths, how.padding, strict=True)
+    widths = [
+        (before, max((p - 1) * s + d * (k - 1) + 1 - n - before, 0))
+        for p, s, d, k, n, (before, _) in given
+    ]
     least = -np.inf if x.is_float else float(np.iinfo(x.dtype).min)
-    reach = [
-        (p - 1) * s + d * (k - 1) + 1 - n - ends[0]
-        for p, s, d, k, n, ends in zip(
-            places, how.stride, how.dilation, size, x.shape[2:], how.padding,
-            strict=True,
-        )
-    ]  # fmt: skip
-    widths = [(ends[0], max(after, 0)) for ends, after in zip(how.padding, reach, strict=True)]
-    padded = pad(x, [(0, 0), (0, 0), *widths], least)
-    order = "F" if node.integer("storage_order") else "C"
-    parts, sources = [], []
-    for offset in np.ndindex(*size):
-        part, at = padded, []
-        for axis, first in enumerate(offset):
-            start, step = first * how.dilation[axis], how.stride[axis]
-            stop = start + (places[axis] - 1) * step + 1
-            part = stage.cut(part, axis + 2, start, stop, step)
-            source = np.arange(start, stop, step) - how.padding[axis][0]
-            at.append(np.clip(source, 0, x.shape[axis + 2] - 1))
-        parts.append(part)
-        # numpy's annotations want a literal here, and this is one of several.
-        sources.append(np.ravel_multi_index(np.ix_(*at), x.shape[2:], order=order))  # type: ignore[call-overload]
-    windowed = stage.block("Stack", *parts, axis=0)
-    best = stage.block("ArgMax", windowed, axis=0)
-    table = np.stack(sources, -1).reshape(-1).astype(np.int64)
-    row = np.arange(math.prod(places), dtype=np.int64).reshape(places) * len(sources)
-    found = stage.block("Gather", stage.constant(table), best + stage.constant(row), axis=0)
-    planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1,) * len(size))
-    planes = planes * math.prod(x.shape[2:])
-    return stage.block("Max", windowed, axis=0), found + stage.constant(planes)
+    wide = pad(x, [(0, 0), (0, 0), *widths], least)
+    rows = windows.im2col(wide, size, how.dilation, 0, how.stride)
+    rows = x.stage.reshape(rows, (*x.shape[:2], math.prod(size), math.prod(counts)))
+    order: Literal["F", "C"] = "F" if node.integer("storage_order") else "C"
+    numbers = np.pad(np.arange(math.prod(lengths)).reshape(lengths, order=order), widths, "edge")
+    places = windows.places_in(numbers.shape, size, how.stride, how.dilation)
+    table = numbers.ravel()[places].reshape(math.prod(size), -1).T
+    row = np.arange(0, table.size, table.shape[1])
+    best = put("ArgMax", rows, axis=2) + x.stage.constant(row)
+    found = put("Gather", x.stage.constant(table.ravel()), best, axis=0)
+    planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], 1) * math.prod(lengths)
+    both = put("Max", rows, axis=2), found + x.stage.constant(planes)
+    largest, indices = (x.stage.reshape(y, (*x.shape[:2], *counts)) for y in both)
+    return largest, indices
 
 
-def _places(node: Node, x: Staged, how: Windows) -> list[int]:
+def _counts(node: Node, x: Staged, how: Windows) -> list[int]:
     """How many windows there are along each axis."""
     found = []
     for n, k, s, d, ends in zip(
@@ -86,13 +76,6 @@ def _places(node: Node, x: Staged, how: Windows) -> list[int]:
         count = (-(-room // s) if node.integer("ceil_mode") else room // s) + 1
         found.append(count - ((count - 1) * s >= n + ends[0]))
     return found
-
-
-@rule("LpPool")
-def _lp_pool(node: Node) -> Staged:
-    order, size = float(node.integer("p", 2)), _size(node)
-    ceil = bool(node.integer("ceil_mode"))
-    return windows.norm_pool(order, node.x(), size, *windows_of(node, size), ceil)
 
 
 @rule("MaxUnpool")
@@ -110,26 +93,27 @@ def _max_unpool(node: Node) -> Staged:
     given = [*x.shape[:2], *inner]
     zeros = stage.constant(np.zeros(math.prod(given), x.dtype))
     flat = stage.reshape(indices, (x.size,))
-    put = stage.block("ScatterRows", zeros, flat, stage.reshape(x, (x.size,)), mode="add", axis=0)
+    y = put("ScatterRows", zeros, flat, stage.reshape(x, (x.size,)), mode="add", axis=0)
     if shape is None or math.prod(shape) == math.prod(given):
-        return stage.reshape(put, shape or given)
-    return _in_larger(node, put, given, shape)
-
-
-def _in_larger(node: Node, put: Staged, given: list[int], shape: list[int]) -> Staged:
+        return stage.reshape(y, shape or given)
     widths = [(0, n - m) for n, m in zip(shape, given, strict=True)]
     if min(after for _, after in widths) < 0:
         raise node.unsupported("its output_shape is smaller than what the windows reach")
-    return pad(node.stage.reshape(put, given), widths)
+    return pad(stage.reshape(y, given), widths)
 
 
-RULES["AveragePool"] = lambda node: _pooled("Avg", node, node.x())
-RULES["GlobalAveragePool"] = lambda node: windows.pool_everywhere("Mean", node.x())
-RULES["GlobalMaxPool"] = lambda node: windows.pool_everywhere("Max", node.x())
+def _order(node: Node) -> float:
+    return float(node.integer("p", 2))
 
 
-@rule("GlobalLpPool")
-def _global_lp_pool(node: Node) -> Staged:
-    order = float(node.integer("p", 2))
-    power = node.stage.block("Abs", node.x()) ** order
-    return windows.pool_everywhere("Sum", power) ** (1 / order)
+RULES.update({
+    "AveragePool": lambda n: _pooled("Avg", n, n.x()),
+    "LpPool": lambda n: windows.norm_pool(
+        _order(n), n.x(), _size(n), *windows_of(n, _size(n)), bool(n.integer("ceil_mode"))
+    ),
+    "GlobalAveragePool": lambda n: windows.pool_everywhere("Mean", n.x()),
+    "GlobalMaxPool": lambda n: windows.pool_everywhere("Max", n.x()),
+    "GlobalLpPool": lambda n: (
+        windows.pool_everywhere("Sum", put("Abs", n.x()) ** _order(n)) ** (1 / _order(n))
+    ),
+})  # fmt: skip

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.library.sampling.weights import (
+    Axis,
+    Coordinates,
+    Rounding,
+    cubic,
+    interpolation,
+    nearest,
+    triangle,
+)
 from gradwire.runtime.interchange.importing.meanings.shapes import move
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +45,11 @@ class Resampling:
     new: int
     scale: float
     part: tuple[float, float] | None
+
+    @property
+    def sampled(self) -> Axis:
+        """As a Resize block sees it."""
+        return Axis(self.length, self.new, self.scale)
 
 
 @rule("Resize", "Upsample")
@@ -66,18 +82,13 @@ def _resize_block(node: Node, x: Staged, axes: Sequence[Resampling]) -> Staged:
     mode = node.text("mode", "nearest")
     lengths = tuple(axis.new for axis in axes)
     given = {"sizes": lengths} if sized else {"scales": tuple(axis.scale for axis in axes)}
-    y = x.stage.block(
-        "Resize",
-        x,
-        mode={"bilinear": "linear"}.get(mode, mode),
-        axes=tuple(axis.axis for axis in axes),
-        coordinates=_transformation(node),
-        rounding=_rounding(node),
-        coefficient=node.number("cubic_coeff_a", -0.75),
+    y = put(
+        "Resize", x, mode={"bilinear": "linear"}.get(mode, mode),
+        axes=tuple(axis.axis for axis in axes), coordinates=_transformation(node),
+        rounding=_rounding(node), coefficient=node.number("cubic_coeff_a", -0.75),
         antialias=bool(node.integer("antialias")) and mode != "nearest",
-        exclude_outside=bool(node.integer("exclude_outside")) and mode != "nearest",
-        **given,
-    )
+        exclude_outside=bool(node.integer("exclude_outside")) and mode != "nearest", **given,
+    )  # fmt: skip
     return x.stage.cast(y, x.dtype)
 
 
@@ -133,7 +144,10 @@ def _resampled(node: Node, x: Staged, axis: Resampling) -> Staged:
     cropped = _transformation(node) == "tf_crop_and_resize"
     outside = (places < 0) | (places > axis.length - 1) if cropped else np.zeros(axis.new, bool)
     if mode == "nearest":
-        y = node.stage.take(x, _nearest(node, places, axis.length), axis.axis)
+        if _rounding(node) not in get_args(Rounding):
+            raise node.unsupported(f"nearest_mode {_rounding(node)!r}")
+        found = nearest(axis.sampled, places, cast("Rounding", _rounding(node)))
+        y = node.stage.take(x, found, axis.axis)
     else:
         y = _weighted(x, _weights(node, mode, places, axis), axis.axis)
     if not outside.any():
@@ -141,7 +155,7 @@ def _resampled(node: Node, x: Staged, axis: Resampling) -> Staged:
     shape = [1] * x.ndim
     shape[axis.axis] = axis.new
     mask = node.stage.constant(outside.reshape(shape))
-    return node.stage.block("Where", mask, y.like(node.number("extrapolation_value")), y)
+    return put("Where", mask, y.like(node.number("extrapolation_value")), y)
 
 
 def _weighted(x: Staged, weights: NDArray[Any], axis: int) -> Staged:
@@ -159,69 +173,23 @@ def _transformation(node: Node) -> str:
 
 def _places(node: Node, axis: Resampling) -> NDArray[Any]:
     """Where the new elements are among the old ones, in elements from the first."""
-    how, new = _transformation(node), np.arange(axis.new, dtype=np.float64)
-    exact, length = axis.scale * axis.length, axis.length
-    if how == "asymmetric":
-        return new / axis.scale
-    if how == "align_corners":
-        return np.zeros(axis.new) if exact == 1 else new * (length - 1) / (exact - 1)
-    if how == "tf_crop_and_resize":
-        start, end = axis.part or (0.0, 1.0)
+    how, exact, last = _transformation(node), axis.scale * axis.length, axis.length - 1
+    if how in ("align_corners", "tf_crop_and_resize"):
+        start, end = (axis.part if how == "tf_crop_and_resize" else None) or (0.0, 1.0)
         if exact == 1:
-            return np.full(axis.new, (start + end) / 2 * (length - 1))
-        return start * (length - 1) + new * (end - start) * (length - 1) / (exact - 1)
-    centred = (new + 0.5) / axis.scale - 0.5
-    if how == "half_pixel":
-        return centred
-    if how == "pytorch_half_pixel":
-        return centred if exact != 1 else np.full(axis.new, -0.5)
-    if how == "half_pixel_symmetric":
-        return length / 2 * (1 - axis.new / exact) + centred
-    raise node.unsupported(f"coordinates {how!r}")
-
-
-def _nearest(node: Node, places: NDArray[Any], length: int) -> NDArray[Any]:
-    how = _rounding(node)
-    nearest = {
-        "round_prefer_floor": np.ceil(places - 0.5),
-        "round_prefer_ceil": np.floor(places + 0.5),
-        "floor": np.floor(places),
-        "ceil": np.ceil(places),
-    }
-    if how not in nearest:
-        raise node.unsupported(f"nearest_mode {how!r}")
-    found: NDArray[Any] = np.clip(nearest[how], 0, length - 1).astype(np.int64)
-    return found
+            return np.full(axis.new, (start + end) / 2 * last * (how != "align_corners"))
+        return start * last + np.arange(axis.new) * (end - start) * last / (exact - 1)
+    if how not in get_args(Coordinates):
+        raise node.unsupported(f"coordinates {how!r}")
+    return axis.sampled.places(cast("Coordinates", how))
 
 
 def _weights(node: Node, mode: str, places: NDArray[Any], axis: Resampling) -> NDArray[Any]:
     """What each new element takes of each old one, (new, old)."""
     if mode not in ("linear", "bilinear", "cubic"):
         raise node.unsupported(f"mode {mode!r}")
-    cubic = mode == "cubic"
     if axis.new * axis.length > MAX_WEIGHTS:
         raise node.unsupported(f"{axis.length} to {axis.new} elements")
-    narrow = min(axis.scale, 1.0) if node.integer("antialias") else 1.0
-    first = int(np.floor((-2 if cubic else -1) / narrow)) + 1
-    taps = np.arange(first, 2 - first if not cubic else 3 - first)
-    left = np.floor(places).astype(np.int64)
-    distance = np.abs(taps - (places - left)[:, None]) * narrow
-    near = _cubic(distance, node.number("cubic_coeff_a", -0.75)) if cubic else 1 - distance
-    near = near if cubic else np.clip(near, 0, 1)
-    source = left[:, None] + taps
-    if node.integer("exclude_outside"):
-        near = np.where((source < 0) | (source >= axis.length), 0.0, near)
-    if narrow != 1 or node.integer("exclude_outside"):
-        near = near / near.sum(1, keepdims=True)
-    weights = np.zeros((axis.new, axis.length))
-    rows = np.broadcast_to(np.arange(axis.new)[:, None], source.shape)
-    np.add.at(weights, (rows, np.clip(source, 0, axis.length - 1)), near)
-    return weights
-
-
-def _cubic(distance: NDArray[Any], a: float) -> NDArray[Any]:
-    """Weights of cubic convolution at distances in elements. Source: Keys 1981."""
-    close = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    near: NDArray[Any] = np.where(distance <= 1, close, np.where(distance < 2, far, 0.0))
-    return near
+    kernel = partial(cubic, a=node.number("cubic_coeff_a", -0.75)) if mode == "cubic" else triangle
+    how = bool(node.integer("antialias")), bool(node.integer("exclude_outside"))
+    return interpolation(axis.sampled, places, kernel, 2 if mode == "cubic" else 1, *how)

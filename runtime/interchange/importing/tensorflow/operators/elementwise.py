@@ -1,4 +1,4 @@
-"""Arithmetic and functions of elements."""
+"""Arithmetic and functions of elements, and choices between them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
+from gradwire.runtime.interchange.importing.meanings.indexing import one_hot
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ def _xlogy(x: Staged, y: Staged) -> Staged:
     return x * put("Log", safe)
 
 
+def _select(call: Call) -> Staged:
+    condition, a, b = call.xs(3)
+    if call.node.operator == "Select" and condition.ndim == 1 < a.ndim:
+        condition = call.stage.reshape(condition, (condition.size, *(1,) * (a.ndim - 1)))
+    return put("Where", condition, a, b)
+
+
 OPERATORS: dict[str, Operator] = {
     **{name: one(put, kind) for name, kind in _BLOCKS.items()},
     **{name: _step(kind) for name, kind in _STEPS.items()},
@@ -90,5 +98,11 @@ OPERATORS: dict[str, Operator] = {
     "Erfc": one(lambda x: 1.0 - put("Erf", x)),
     "AddN": lambda c: c.stage.block("AddN", *c.xs()),
     "Cast": lambda c: c.stage.cast(c.x(), c.attributes.dtype("DstT")),
+    **dict.fromkeys(("Select", "SelectV2"), _select),
+    "OneHot": lambda c: one_hot(
+        c.x(0), c.whole(1), c.x(2).dtype, c.attributes.whole("axis", -1), c.x(2), c.x(3)
+    ),
+    "Softmax": one(partial(put, "Softmax", axis=-1)),
+    "LogSoftmax": one(partial(put, "LogSoftmax", axis=-1)),
     "ClipByValue": lambda c: put("Minimum", put("Maximum", c.x(0), c.x(1)), c.x(2)),
 }  # fmt: skip

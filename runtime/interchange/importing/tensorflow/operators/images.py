@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.interchange.importing.meanings import windows
-from gradwire.runtime.interchange.importing.staged import named
+from gradwire.runtime.interchange.importing.staged import named, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -88,7 +88,7 @@ def _pool(kind: str) -> Operator:
         x = _inward(call, call.x())
         size, stride = (_spatial(call, key, x.ndim - 2) for key in ("ksize", "strides"))
         padding = _padding(call, x.ndim - 2)
-        return _outward(call, windows.pool(kind, x, size, stride, padding, counted=False))
+        return _outward(call, windows.pool(kind, x, size, stride, padding, count_include_pad=False))
 
     return pool
 
@@ -97,7 +97,7 @@ def _bias(call: Call) -> Staged:
     x, bias = call.x(0), call.x(1)
     if not _channels_last(call):
         bias = call.stage.reshape(bias, (bias.size, *(1,) * (x.ndim - 2)))
-    return call.block("Add", x, bias)
+    return x + bias
 
 
 def _normalised(call: Call) -> tuple[Item, ...]:
@@ -114,37 +114,26 @@ def _normalised(call: Call) -> tuple[Item, ...]:
 
 
 def _enlarged(mode: str) -> Operator:
-    """Images of another size; half of a pixel's width is where its centre is, if so."""
+    """Images of another size; half a pixel is never taken off a coordinate in rounding it."""
 
     def resize(call: Call) -> Staged:
-        height, width = call.shape(1)
+        ends, half = map(call.attributes.flag, ("align_corners", "half_pixel_centers"))
         x = call.stage.transpose(call.x(), (0, 3, 1, 2))
-        out = call.block(
+        height, width = call.shape(1)
+        y = put(
             "Resize", x, mode=mode, sizes=(height, width), axes=(2, 3),
-            coordinates=_coordinates(call), rounding=_rounding(call),
+            coordinates="align_corners" if ends else "half_pixel" if half else "asymmetric",
+            rounding="round_prefer_ceil" if ends or half else "floor",
         )  # fmt: skip
-        return call.stage.transpose(out, (0, 2, 3, 1))
+        return call.stage.transpose(named(y, call.name), (0, 2, 3, 1))
 
     return resize
-
-
-def _rounding(call: Call) -> str:
-    """Which pixel is nearest; there, half a pixel is never taken off a coordinate."""
-    exact = call.attributes.flag("align_corners") or call.attributes.flag("half_pixel_centers")
-    return "round_prefer_ceil" if exact else "floor"
-
-
-def _coordinates(call: Call) -> str:
-    if call.attributes.flag("align_corners"):
-        return "align_corners"
-    return "half_pixel" if call.attributes.flag("half_pixel_centers") else "asymmetric"
 
 
 OPERATORS: dict[str, Operator] = {
     "Conv2D": _convolution, "Conv3D": _convolution, "DepthwiseConv2dNative": _depthwise,
     "Conv2DBackpropInput": _transposed, "MaxPool": _pool("Max"), "MaxPool3D": _pool("Max"),
     "AvgPool": _pool("Avg"), "AvgPool3D": _pool("Avg"), "BiasAdd": _bias,
-    "FusedBatchNorm": _normalised, "FusedBatchNormV2": _normalised,
-    "FusedBatchNormV3": _normalised, "ResizeNearestNeighbor": _enlarged("nearest"),
-    "ResizeBilinear": _enlarged("linear"),
+    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), _normalised),
+    "ResizeNearestNeighbor": _enlarged("nearest"), "ResizeBilinear": _enlarged("linear"),
 }  # fmt: skip

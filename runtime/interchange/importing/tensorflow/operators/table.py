@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.tensorflow.operators import (
-    choices,
     constants,
     control,
     elementwise,
@@ -30,7 +29,6 @@ OPERATORS: dict[str, Operator] = {
     **products.OPERATORS,
     **shapes.OPERATORS,
     **slices.OPERATORS,
-    **choices.OPERATORS,
     **images.OPERATORS,
     **losses.OPERATORS,
     **lists.OPERATORS,

@@ -10,106 +10,45 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.meanings import windows
-from gradwire.runtime.interchange.importing.meanings.shapes import depth_to_space, space_to_depth
-from gradwire.runtime.interchange.importing.meanings.shapes import pad as padded
+from gradwire.runtime.interchange.importing.meanings import shapes, windows
+from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operator,
     enter,
-    operator,
+    meaning,
     pairs,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
-_MODES = {"replicate": "edge", "circular": "wrap"}
+_PADDINGS = {"replicate": "edge", "circular": "wrap"}
 """PyTorch's names of ways to pad, as NumPy has them."""
+_MODES, _OUTSIDE = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
+"""Of a grid_sampler, by PyTorch's numbers."""
 Sizes: TypeAlias = "int | Sequence[int]"
 
 
-def _batched(
-    x: Staged, rank: int, meaning: Callable[..., Staged], *args: Any, **more: Any
-) -> Staged:
-    """A meaning of what may lack the axis of the batch, which its result lacks then too."""
-    if x.ndim != rank + 1:
-        return meaning(x, *args, **more)
-    y = meaning(x.stage.reshape(x, (1, *x.shape)), *args, **more)
-    return y.stage.reshape(y, y.shape[1:])
+def _batched(function: Callable[..., Staged], rank: int = 0) -> Operator:
+    """A meaning of what may lack the axis of the batch, which its result lacks then too.
+
+    Its axes are as many as told, or as the weight has.
+    """
+
+    def row(_: Stage, x: Staged, *args: Any, **more: Any) -> Staged:
+        if x.ndim != (rank or args[0].ndim - 2) + 1:
+            return function(x, *args, **more)
+        y = function(x.stage.reshape(x, (1, *x.shape)), *args, **more)
+        return y.stage.reshape(y, y.shape[1:])
+
+    return row
 
 
-def _convolution(
-    _: Stage,
-    x: Staged,
-    weight: Staged,
-    bias: Staged | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Staged:
-    more = (weight, bias, stride, padding, dilation, groups)
-    return _batched(x, weight.ndim - 2, windows.conv, *more)
-
-
-def _transposed(
-    _: Stage,
-    x: Staged,
-    weight: Staged,
-    bias: Staged | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Staged:
-    more = (weight, bias, stride, padding, output_padding, dilation, groups)
-    return _batched(x, weight.ndim - 2, windows.conv_transpose, *more)
-
-
-@operator("convolution", "_convolution")
-def convolution(
-    stage: Stage,
-    x: Staged,
-    weight: Staged,
-    bias: Staged | None,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    transposed: bool,
-    output_padding: Sizes,
-    groups: int,
-    *_: Any,
-) -> Staged:
-    """A convolution or a transposed one."""
-    if transposed:
-        return _transposed(
-            stage, x, weight, bias, stride, padding, output_padding, groups, dilation
-        )
-    return _convolution(stage, x, weight, bias, stride, padding, dilation, groups)
-
-
-def _max_pool(
-    rank: int,
-    _: Stage,
-    x: Staged,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-) -> Staged:
-    pool = partial(windows.pool, "Max")
-    return _batched(x, rank, pool, kernel_size, stride, padding, dilation, ceil_mode)
+_conv, _conv_transpose = _batched(windows.conv), _batched(windows.conv_transpose)
 
 
 def _avg_pool(
-    rank: int,
-    _: Stage,
     x: Staged,
     kernel_size: Sizes,
     stride: Sizes | None = None,
@@ -120,33 +59,23 @@ def _avg_pool(
 ) -> Staged:
     if divisor_override:
         raise UnsupportedError("avg_pool", "with a divisor of its own")
-    pool = partial(windows.pool, "Avg")
-    return _batched(x, rank, pool, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
+    return windows.pool("Avg", x, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
 
 
-def _adaptive(kind: str, rank: int, _: Stage, x: Staged, output_size: Sizes) -> Staged:
+def _adaptive(kind: str, rank: int) -> Operator:
     """None for a size keeps the length."""
-    sizes = zip(pairs(output_size, rank), x.shape[-rank:], strict=True)
-    given = [length if size is None else int(size) for size, length in sizes]
-    return _batched(x, rank, partial(windows.adaptive_pool, kind), given)
+
+    def pool(x: Staged, output_size: Sizes) -> Staged:
+        sizes = zip(pairs(output_size, rank), x.shape[-rank:], strict=True)
+        given = [length if size is None else int(size) for size, length in sizes]
+        return windows.adaptive_pool(kind, x, given)
+
+    return _batched(pool, rank)
 
 
-def _without_places(pool: Callable[..., Staged]) -> Operator:
+def _without_places(pool: Operator) -> Operator:
     """With the places of the largest as a second result, which no block can express."""
     return lambda *args, **more: [pool(*args, **more), None]
-
-
-for _rank in (1, 2, 3):
-    enter({
-        f"conv{_rank}d": _convolution,
-        f"conv_transpose{_rank}d": _transposed,
-        f"conv_transpose{_rank}d.input": _transposed,
-        f"max_pool{_rank}d": partial(_max_pool, _rank),
-        f"max_pool{_rank}d_with_indices": _without_places(partial(_max_pool, _rank)),
-        f"avg_pool{_rank}d": partial(_avg_pool, _rank),
-        f"adaptive_avg_pool{_rank}d": partial(_adaptive, "Mean", _rank),
-        f"adaptive_max_pool{_rank}d": _without_places(partial(_adaptive, "Max", _rank)),
-    })  # fmt: skip
 
 
 def _new_sizes(x: Staged, size: Sequence[int] | None, factors: Sequence[float] | None) -> list[int]:
@@ -157,24 +86,19 @@ def _new_sizes(x: Staged, size: Sequence[int] | None, factors: Sequence[float] |
     return [math.floor(n * f) for n, f in zip(lengths, factors, strict=True)]
 
 
-@operator("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
-def upsample_nearest(
-    stage: Stage,
+def _nearest(
+    _: Stage,
     x: Staged,
     output_size: Sequence[int] | None,
     scale_factors: Sequence[float] | None = None,
 ) -> Staged:
     """Each new element is the old one that it falls into."""
-    sizes = _new_sizes(x, output_size, scale_factors)
-    for i, size in enumerate(sizes):
-        axis = x.ndim - len(sizes) + i
-        places = np.minimum(np.arange(size) * x.shape[axis] // size, x.shape[axis] - 1)
-        x = stage.take(x, places, axis)
-    return x
+    sizes = tuple(_new_sizes(x, output_size, scale_factors))
+    axes = tuple(range(x.ndim - len(sizes), x.ndim))
+    return put("Resize", x, sizes=sizes, axes=axes, coordinates="asymmetric", rounding="floor")
 
 
-@operator("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
-def upsample_linear(
+def _linear(
     stage: Stage,
     x: Staged,
     output_size: Sequence[int] | None,
@@ -183,12 +107,10 @@ def upsample_linear(
 ) -> Staged:
     """New elements on straight lines between the old ones."""
     sizes = _new_sizes(x, output_size, scale_factors)
-    for i, size in enumerate(sizes):
-        axis = x.ndim - len(sizes) + i
-        factor = None if output_size is not None or not scale_factors else scale_factors[i]
+    for axis, size in enumerate(sizes, x.ndim - len(sizes)):
+        factor = scale_factors[axis - x.ndim] if scale_factors and output_size is None else None
         low, high, share = _between(x.shape[axis], size, align_corners, factor)
-        shape = [1] * x.ndim
-        shape[axis] = size
+        shape = [size if other == axis else 1 for other in range(x.ndim)]
         weight = stage.constant(share.reshape(shape).astype(x.dtype))
         a, b = stage.take(x, low, axis), stage.take(x, high, axis)
         x = a + (b - a) * weight
@@ -206,78 +128,14 @@ def _between(length: int, size: int, align_corners: bool, factor: float | None) 
     return low, np.minimum(low + 1, length - 1), at - low
 
 
-@operator("channel_shuffle")
-def channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
+def _channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
     """The first channels of all groups, then the second ones, and so on."""
     batch, channels, *rest = x.shape
     apart = stage.reshape(x, (batch, groups, channels // groups, *rest))
-    return stage.reshape(stage.transpose(apart, (0, 2, 1, *range(3, x.ndim + 1))), x.shape)
+    return stage.reshape(shapes.swap(apart, 1, 2), x.shape)
 
 
-def _windows(
-    size: Sequence[int], kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> tuple[NDArray[Any], Shape]:
-    """The flat places of all windows in an image with its padding, of shape (height, width, rows,
-    columns), and the shape of that image.
-    """
-    lengths = [n + 2 * p for n, p in zip(size, pairs(padding, 2), strict=True)]
-    along = []
-    each = (lengths, pairs(kernel, 2), pairs(dilation, 2), pairs(stride, 2))
-    for length, count, apart, step in zip(*each, strict=True):
-        starts = np.arange(0, length - apart * (count - 1), step)
-        along.append(np.arange(count)[:, None] * apart + starts)
-    rows, columns = along
-    places = rows[:, None, :, None] * lengths[1] + columns[None, :, None, :]
-    return places, (lengths[0], lengths[1])
-
-
-@operator("im2col")
-def im2col(
-    stage: Stage, x: Staged, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Staged:
-    """The windows of an image as columns: (n, c, …, …) gives (n, c * kernel, windows)."""
-    places, lengths = _windows(x.shape[-2:], kernel_size, dilation, padding, stride)
-    down, across = pairs(padding, 2)
-    height, width, rows, columns = places.shape
-
-    def columns_of(x: Staged) -> Staged:
-        padded = pad(stage, x, (across, across, down, down))
-        flat = stage.reshape(padded, (*x.shape[:2], math.prod(lengths)))
-        shape = (x.shape[0], x.shape[1] * height * width, rows * columns)
-        return stage.reshape(stage.take(flat, places.ravel(), 2), shape)
-
-    return _batched(x, 2, columns_of)
-
-
-@operator("col2im")
-def col2im(
-    stage: Stage,
-    x: Staged,
-    output_size: Sequence[int],
-    kernel_size: Sizes,
-    dilation: Sizes,
-    padding: Sizes,
-    stride: Sizes,
-) -> Staged:
-    """The image of which these are the windows as columns; where they overlap, their sum."""
-    places, lengths = _windows(output_size, kernel_size, dilation, padding, stride)
-
-    def image_of(x: Staged) -> Staged:
-        channels = x.shape[1] // (places.shape[0] * places.shape[1])
-        flat = stage.reshape(x, (x.shape[0], channels, places.size))
-        empty = stage.constant(np.zeros((*flat.shape[:2], math.prod(lengths)), x.dtype))
-        where = stage.constant(places.ravel())
-        image = stage.block("ScatterRows", empty, where, flat, mode="add", axis=2)
-        image = stage.reshape(image, (*flat.shape[:2], *lengths))
-        for axis, (before, length) in enumerate(zip(pairs(padding, 2), output_size, strict=True)):
-            image = stage.cut(image, 2 + axis, before, before + length)
-        return image
-
-    return _batched(x, 1, image_of)
-
-
-@operator("affine_grid_generator")
-def affine_grid(
+def _affine_grid(
     stage: Stage, theta: Staged, size: Sequence[int], align_corners: bool = False
 ) -> Staged:
     """Where each pixel of an image lies once matrices have moved it: (n, 2, 3) to (n, h, w, 2)."""
@@ -288,13 +146,11 @@ def affine_grid(
     grids = np.meshgrid(*along, indexing="ij")
     places = np.stack([*reversed(grids), np.ones(size[2:])], axis=-1)
     flat = stage.constant(places.reshape(-1, places.shape[-1]).astype(theta.dtype))
-    moved = stage.block("MatMul", flat, stage.transpose(theta, (0, 2, 1)))
-    return stage.reshape(moved, (size[0], *size[2:], len(along)))
+    return stage.reshape(flat @ shapes.swap(theta, 1, 2), (size[0], *size[2:], len(along)))
 
 
-@operator("pad", "constant_pad_nd")
-def pad(
-    stage: Stage,
+def _pad(
+    _: Stage,
     x: Staged,
     pad: Sequence[int],
     mode: str | float = "constant",
@@ -304,32 +160,53 @@ def pad(
     how = mode if isinstance(mode, str) else "constant"
     number = value if isinstance(mode, str) else mode  # constant_pad_nd(x, pad, value)
     widths = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
-    return padded(
-        x, [(0, 0)] * (x.ndim - len(widths)) + widths, float(number or 0), _MODES.get(how, how)
-    )
+    widths = [(0, 0)] * (x.ndim - len(widths)) + widths
+    return shapes.pad(x, widths, float(number or 0), _PADDINGS.get(how, how))
 
 
-enter({
-    "pixel_shuffle": lambda _, x, factor: depth_to_space(x, factor, depth_first=False),
-    "pixel_unshuffle": lambda _, x, factor: space_to_depth(x, factor, depth_first=False),
-})  # fmt: skip
-
-
-@operator("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
-def grid_sampler(
-    stage: Stage,
+def _grid_sampler(
     x: Staged,
     grid: Staged,
     interpolation_mode: int = 0,
     padding_mode: int = 0,
     align_corners: bool = False,
 ) -> Staged:
-    """An image read between its elements, with PyTorch's numbers for the modes."""
-    return stage.block(
-        "GridSample",
-        x,
-        grid,
-        mode=("linear", "nearest", "cubic")[interpolation_mode],
-        padding=("zeros", "border", "reflection")[padding_mode],
-        align_corners=bool(align_corners),
-    )
+    """An image read between its elements."""
+    mode, outside = _MODES[interpolation_mode], _OUTSIDE[padding_mode]
+    return put("GridSample", x, grid, mode=mode, padding=outside, align_corners=bool(align_corners))
+
+
+for _rank, _name in enumerate(("linear", "bilinear", "trilinear"), 1):
+    _max = _batched(partial(windows.pool, "Max"), _rank)
+    enter({
+        f"conv{_rank}d": _conv,
+        f"conv_transpose{_rank}d": _conv_transpose,
+        f"conv_transpose{_rank}d.input": _conv_transpose,
+        f"max_pool{_rank}d": _max,
+        f"max_pool{_rank}d_with_indices": _without_places(_max),
+        f"avg_pool{_rank}d": _batched(_avg_pool, _rank),
+        f"adaptive_avg_pool{_rank}d": _adaptive("Mean", _rank),
+        f"adaptive_max_pool{_rank}d": _without_places(_adaptive("Max", _rank)),
+        f"upsample_nearest{_rank}d.vec": _nearest,
+        f"upsample_{_name}{_rank}d.vec": _linear,
+    })  # fmt: skip
+enter({
+    **dict.fromkeys(
+        ("convolution", "_convolution"),
+        lambda _, x, w, bias, stride, pad, dilation, transposed, more, groups, *rest: (
+            _conv_transpose(_, x, w, bias, stride, pad, more, groups, dilation)
+            if transposed
+            else _conv(_, x, w, bias, stride, pad, dilation, groups)
+        ),
+    ),
+    "channel_shuffle": _channel_shuffle,
+    "im2col": _batched(windows.im2col, 2),
+    "col2im": _batched(windows.col2im, 1),
+    "affine_grid_generator": _affine_grid,
+    **dict.fromkeys(("pad", "constant_pad_nd"), _pad),
+    "pixel_shuffle": lambda _, x, factor: shapes.depth_to_space(x, factor, depth_first=False),
+    "pixel_unshuffle": lambda _, x, factor: shapes.space_to_depth(x, factor, depth_first=False),
+    **dict.fromkeys(
+        ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), meaning(_grid_sampler)
+    ),
+})  # fmt: skip

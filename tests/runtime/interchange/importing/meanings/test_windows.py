@@ -21,7 +21,8 @@ X, LINE = (DRAW.standard_normal(shape).astype("f4") for shape in ((2, 4, 6, 5), 
 W, NARROW, BACK, B = (
     DRAW.standard_normal(shape).astype("f4") for shape in ((6, 2, 3, 2), (3, 4, 3), (4, 2, 3, 2), 6)
 )
-HELPERS = {"each", "bare", "pairs", "shared"}
+COLUMNS = DRAW.standard_normal((2, 8, 12)).astype("f4")
+HELPERS = {"each", "bare", "pairs", "shared", "places_in"}
 
 
 def cases(f):
@@ -39,7 +40,7 @@ def cases(f):
             partial(windows.conv, padding="same"), partial(f.conv1d, padding="same"), LINE, NARROW,
         ),
         "conv_transpose": (
-            partial(windows.conv_transpose, stride=2, padding=1, more=(1, 0)),
+            partial(windows.conv_transpose, stride=2, padding=1, output_padding=(1, 0)),
             partial(f.conv_transpose2d, stride=2, padding=1, output_padding=(1, 0)), X, BACK,
         ),
         "conv_transpose to lengths": (
@@ -53,19 +54,19 @@ def cases(f):
             X, W.transpose(2, 3, 1, 0)[..., :2, :].repeat(2, 2).copy(),
         ),
         **{f"pool {kind}": (
-            partial(windows.pool, kind, window=(3, 2), stride=2, padding=(1, 0), ceil=True),
+            partial(windows.pool, kind, kernel_size=(3, 2), stride=2, padding=(1, 0), ceil_mode=True),
             partial(function, kernel_size=(3, 2), stride=2, padding=(1, 0), ceil_mode=True), X,
         ) for kind, function in (("Max", f.max_pool2d), ("Avg", f.avg_pool2d))},
         "pool Max spread": (
-            partial(windows.pool, "Max", window=2, dilation=2, stride=1),
+            partial(windows.pool, "Max", kernel_size=2, dilation=2, stride=1),
             partial(f.max_pool1d, kernel_size=2, dilation=2, stride=1), LINE,
         ),
         "pool Avg without zeros": (
-            partial(windows.pool, "Avg", window=3, padding=1, counted=False),
+            partial(windows.pool, "Avg", kernel_size=3, padding=1, count_include_pad=False),
             partial(f.avg_pool1d, kernel_size=3, padding=1, count_include_pad=False), LINE,
         ),
         "norm_pool": (
-            partial(windows.norm_pool, 3, window=(2, 3)),
+            partial(windows.norm_pool, 3, kernel_size=(2, 3)),
             lambda x: (f.avg_pool2d(x.abs() ** 3, (2, 3)) * 6) ** (1 / 3), X,
         ),
         "pool_everywhere": (
@@ -77,6 +78,14 @@ def cases(f):
             X,
         ) for kind, function in (("Max", f.adaptive_max_pool2d), ("Mean", f.adaptive_avg_pool2d))
           for sizes in ((1, 1), (3, 5), (4, 3))},
+        "im2col": (
+            partial(windows.im2col, kernel_size=(2, 3), dilation=(2, 1), padding=1, stride=(1, 2)),
+            partial(f.unfold, kernel_size=(2, 3), dilation=(2, 1), padding=1, stride=(1, 2)), X,
+        ),
+        "col2im": (
+            partial(windows.col2im, output_size=(3, 4), kernel_size=2, padding=(1, 0)),
+            partial(f.fold, output_size=(3, 4), kernel_size=2, padding=(1, 0)), COLUMNS,
+        ),
     }  # fmt: skip
 
 

@@ -147,3 +147,10 @@ def heaviside(x: Staged, values: Staged) -> Staged:
     """0 below 0, 1 above it, and ``values`` at 0."""
     step = x.stage.cast(x > 0, x.dtype)
     return put("Where", put("Equal", x, x.like(0)), values, step)
+
+
+def stopped(x: Staged, by: str) -> Staged:
+    """``x`` without gradient, which a remark says."""
+    y = put("StopGradient", x)
+    x.stage.remark("cut", f"{by} stops the gradient.", y)
+    return y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,51 +73,40 @@ def _by_channel(kernel: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(turned.reshape(-1, 1, *kernel.shape[:-2]))
 
 
-def _depthwise(rank: int) -> Operator:
-    def convolve(call: Call) -> Staged:
-        x, weight = image(call, rank), call.variable(0, "kernel", _by_channel)
-        more = _geometry(call, rank)
-        return _result(call, windows.conv(x, weight, _bias(call, 1), **more, groups=x.shape[1]))
-
-    return convolve
+def _depthwise(rank: int, call: Call) -> Staged:
+    x, weight = image(call, rank), call.variable(0, "kernel", _by_channel)
+    more = _geometry(call, rank)
+    return _result(call, windows.conv(x, weight, _bias(call, 1), **more, groups=x.shape[1]))
 
 
-def _separable(rank: int) -> Operator:
+def _separable(rank: int, call: Call) -> Staged:
     """Each channel by itself, then all channels of each pixel."""
-
-    def convolve(call: Call) -> Staged:
-        x, depth = image(call, rank), call.variable(0, "depthwise_kernel", _by_channel)
-        y = windows.conv(x, depth, **_geometry(call, rank), groups=x.shape[1])
-        point = call.variable(1, "pointwise_kernel", _outward)
-        return _result(call, windows.conv(named(y, "depthwise"), point, _bias(call, 2)))
-
-    return convolve
+    x, depth = image(call, rank), call.variable(0, "depthwise_kernel", _by_channel)
+    y = windows.conv(x, depth, **_geometry(call, rank), groups=x.shape[1])
+    point = call.variable(1, "pointwise_kernel", _outward)
+    return _result(call, windows.conv(named(y, "depthwise"), point, _bias(call, 2)))
 
 
-def _transposed(rank: int) -> Operator:
+def _transposed(rank: int, call: Call) -> Staged:
     """The transpose of a convolution; of SAME, the output is as long as the input times strides."""
-
-    def convolve(call: Call) -> Staged:
-        kernel = call.config.wholes("kernel_size", rank)
-        strides = call.config.wholes("strides", rank, 1)
-        if call.config.json("output_padding") is not None:
-            raise call.unsupported("it has padding of the output")
-        if set(call.config.wholes("dilation_rate", rank, 1)) != {1}:
-            raise call.unsupported("it is dilated")
-        x, same = image(call, rank), call.config.text("padding", "valid") == "same"
-        lengths = [
-            n * s if same else (n - 1) * s + max(k, s)
-            for n, k, s in zip(x.shape[2:], kernel, strides, strict=True)
-        ]
-        weight, bias = call.variable(0, "kernel", _outward), _bias(call, 1)
-        return _result(call, windows.conv_transpose(x, weight, bias, strides, lengths=lengths))
-
-    return convolve
+    kernel = call.config.wholes("kernel_size", rank)
+    strides = call.config.wholes("strides", rank, 1)
+    if call.config.json("output_padding") is not None:
+        raise call.unsupported("it has padding of the output")
+    if set(call.config.wholes("dilation_rate", rank, 1)) != {1}:
+        raise call.unsupported("it is dilated")
+    x, same = image(call, rank), call.config.text("padding", "valid") == "same"
+    lengths = [
+        n * s if same else (n - 1) * s + max(k, s)
+        for n, k, s in zip(x.shape[2:], kernel, strides, strict=True)
+    ]
+    weight, bias = call.variable(0, "kernel", _outward), _bias(call, 1)
+    return _result(call, windows.conv_transpose(x, weight, bias, strides, lengths=lengths))
 
 
 LAYERS: dict[str, Operator] = {
     **{f"Conv{rank}D": _convolution(rank) for rank in (1, 2, 3)},
-    **{f"DepthwiseConv{rank}D": _depthwise(rank) for rank in (1, 2)},
-    **{f"SeparableConv{rank}D": _separable(rank) for rank in (1, 2)},
-    **{f"Conv{rank}DTranspose": _transposed(rank) for rank in (1, 2, 3)},
+    **{f"DepthwiseConv{rank}D": partial(_depthwise, rank) for rank in (1, 2)},
+    **{f"SeparableConv{rank}D": partial(_separable, rank) for rank in (1, 2)},
+    **{f"Conv{rank}DTranspose": partial(_transposed, rank) for rank in (1, 2, 3)},
 }

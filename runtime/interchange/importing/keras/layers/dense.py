@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,15 +68,11 @@ def _dropped(call: Call, rate: float, shared: tuple[int, ...] = ()) -> Staged:
     return dropped if known is None else call.layouts.last(dropped)
 
 
-def _over_features(shared: slice) -> Operator:
+def _over_features(shared: slice, call: Call) -> Staged:
     """Drops whole channels, or whole samples: along these axes all of it, or nothing."""
-
-    def drop(call: Call) -> Staged:
-        key = "drop_path_rate" if "drop_path_rate" in call.config.settings else "rate"
-        axes = range(call.x().ndim)[shared]
-        return _dropped(call, call.config.number(key, 0.5), tuple(axes))
-
-    return drop
+    key = "drop_path_rate" if "drop_path_rate" in call.config.settings else "rate"
+    axes = range(call.x().ndim)[shared]
+    return _dropped(call, call.config.number(key, 0.5), tuple(axes))
 
 
 def _passing(call: Call) -> Staged:
@@ -97,8 +94,8 @@ LAYERS: dict[str, Operator] = {
     "Dense": _dense, "EinsumDense": _einsum, "Embedding": _embedding, "Dropout": _dropout,
     "Rescaling": _rescaling, "ActivityRegularization": _passing, "GaussianNoise": _passing,
     "GaussianDropout": _passing, "AlphaDropout": _passing, "Identity": _passing,
-    **{f"SpatialDropout{rank}D": _over_features(slice(1, -1)) for rank in (1, 2, 3)},
-    "StochasticDepth": _over_features(slice(1, None)),
+    **{f"SpatialDropout{rank}D": partial(_over_features, slice(1, -1)) for rank in (1, 2, 3)},
+    "StochasticDepth": partial(_over_features, slice(1, None)),
     "LayerScale": lambda call: call.x() * call.variable(0, "gamma"),  # as in ConvNeXt
     **dict.fromkeys(_AUGMENTING, _passing),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings.elementwise import fold
@@ -10,6 +11,10 @@ from gradwire.runtime.interchange.importing.staged import put
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
+
+_FOLDED = {
+    "Add": "Add", "Subtract": "Sub", "Multiply": "Mul", "Maximum": "Maximum", "Minimum": "Minimum",
+}  # fmt: skip
 
 
 def _values(call: Call) -> tuple[list[Staged], bool]:
@@ -20,14 +25,10 @@ def _values(call: Call) -> tuple[list[Staged], bool]:
     return (first, True) if len(first) == len(given) else (given, False)
 
 
-def _folded(kind: str) -> Operator:
+def _folded(kind: str, call: Call) -> Staged:
     """All inputs, one after the other."""
-
-    def merge(call: Call) -> Staged:
-        values, first = _values(call)
-        return call.layouts.last(fold(kind, values)) if first else fold(kind, values)
-
-    return merge
+    values, first = _values(call)
+    return call.layouts.last(fold(kind, values)) if first else fold(kind, values)
 
 
 def _average(call: Call) -> Staged:
@@ -60,7 +61,6 @@ def _dot(call: Call) -> Staged:
 
 
 LAYERS: dict[str, Operator] = {
-    "Add": _folded("Add"), "Subtract": _folded("Sub"), "Multiply": _folded("Mul"),
-    "Maximum": _folded("Maximum"), "Minimum": _folded("Minimum"), "Average": _average,
-    "Concatenate": _concatenate, "Dot": _dot,
+    **{name: partial(_folded, kind) for name, kind in _FOLDED.items()},
+    "Average": _average, "Concatenate": _concatenate, "Dot": _dot,
 }  # fmt: skip

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings import activations as act
+from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
@@ -20,11 +24,16 @@ _TWO = {
     "Add": "Add", "Subtract": "Sub", "Multiply": "Mul", "TrueDivide": "Div", "Divide": "Div",
     "Power": "Pow", "Maximum": "Maximum", "Minimum": "Minimum", "Matmul": "MatMul",
 }  # fmt: skip
-_OVER = {"Sum": "Sum", "Mean": "Mean", "Max": "Max", "Min": "Min"}
+_OVER = {"Sum": "Sum", "Mean": "Mean", "Max": "Max", "Min": "Min", "Logsumexp": "LogSumExp"}
+_MEANINGS: dict[str, Callable[[Staged], Staged]] = {
+    **{name: partial(put, kind) for name, kind in _ONE.items()},
+    "Softsign": act.softsign, "LogSigmoid": act.log_sigmoid, "Selu": act.selu, "Relu6": act.relu6,
+    "Log10": lambda x: el.logarithm(x, 10), "Rsqrt": lambda x: 1.0 / put("Sqrt", x),
+}  # fmt: skip
 
 
-def _one(kind: str) -> Operator:
-    return lambda call: put(kind, call.x())
+def _meaning(function: Callable[[Staged], Staged]) -> Operator:
+    return lambda call: function(call.x())
 
 
 def _two(kind: str) -> Operator:
@@ -41,26 +50,17 @@ def _operand(call: Call, number: int) -> Staged:
     return call.stage.constant(np.asarray(given, call.x(1 - number).dtype))
 
 
-def _over(kind: str) -> Operator:
-    def reduce(call: Call) -> Staged:
-        axis: Any = call.config.json("axis")
-        axis = call.keywords.get("axis", axis)
-        axes = None if axis is None else tuple(axis) if isinstance(axis, list) else (axis,)
-        keepdims = bool(call.keywords.get("keepdims", call.config.json("keepdims")))
-        return put(kind, call.x(), axis=axes, keepdims=keepdims)
-
-    return reduce
-
-
-def _stop(call: Call) -> Staged:
-    stopped = put("StopGradient", call.x())
-    call.stage.remark("cut", f"{call.layer.name} stops the gradient.", stopped)
-    return stopped
+def _over(kind: str, call: Call) -> Staged:
+    axis: Any = call.config.json("axis")
+    axis = call.keywords.get("axis", axis)
+    axes = None if axis is None else tuple(axis) if isinstance(axis, list) else (axis,)
+    keepdims = bool(call.keywords.get("keepdims", call.config.json("keepdims")))
+    return put(kind, call.x(), axis=axes, keepdims=keepdims)
 
 
 OPERATIONS: dict[str, Operator] = {
-    **{name: _one(kind) for name, kind in _ONE.items()},
     **{name: _two(kind) for name, kind in _TWO.items()},
-    **{name: _over(kind) for name, kind in _OVER.items()},
-    "StopGradient": _stop,
+    **{name: partial(_over, kind) for name, kind in _OVER.items()},
+    **{name: _meaning(function) for name, function in _MEANINGS.items()},
+    "StopGradient": lambda call: el.stopped(call.x(), call.layer.name),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.interchange.importing.keras.layers.convolution import image, result
@@ -15,26 +16,20 @@ if TYPE_CHECKING:
 _MODES = {"nearest": "nearest", "bilinear": "linear"}
 
 
-def _pooling(kind: str, rank: int) -> Operator:
-    def pool(call: Call) -> Staged:
-        has_strides = call.config.json("strides") is not None
-        y = windows.pool(
-            kind, image(call, rank), call.config.wholes("pool_size", rank),
-            call.config.wholes("strides", rank) if has_strides else None,
-            call.config.text("padding", "valid"), count_include_pad=False,
-        )  # fmt: skip
-        return result(call, y)
-
-    return pool
+def _pooling(kind: str, rank: int, call: Call) -> Staged:
+    has_strides = call.config.json("strides") is not None
+    y = windows.pool(
+        kind, image(call, rank), call.config.wholes("pool_size", rank),
+        call.config.wholes("strides", rank) if has_strides else None,
+        call.config.text("padding", "valid"), count_include_pad=False,
+    )  # fmt: skip
+    return result(call, y)
 
 
-def _global(kind: str, rank: int) -> Operator:
-    def pool(call: Call) -> Staged:
-        keepdims = call.config.flag("keepdims", False)
-        y = windows.pool_everywhere(kind, image(call, rank), keepdims)
-        return result(call, y) if keepdims else y
-
-    return pool
+def _global(kind: str, rank: int, call: Call) -> Staged:
+    keepdims = call.config.flag("keepdims", False)
+    y = windows.pool_everywhere(kind, image(call, rank), keepdims)
+    return result(call, y) if keepdims else y
 
 
 def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
@@ -51,23 +46,17 @@ def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
     return [(pair[0], pair[1]) for pair in found]
 
 
-def _padding(rank: int) -> Operator:
-    def pad(call: Call) -> Staged:
-        pairs = _pairs(call, "padding", rank)
-        y = put("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
-        return result(call, y)
-
-    return pad
+def _padding(rank: int, call: Call) -> Staged:
+    pairs = _pairs(call, "padding", rank)
+    y = put("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
+    return result(call, y)
 
 
-def _cropping(rank: int) -> Operator:
-    def crop(call: Call) -> Staged:
-        x = image(call, rank)
-        for axis, (before, after) in enumerate(_pairs(call, "cropping", rank), 2):
-            x = call.stage.cut(x, axis, before, x.shape[axis] - after)
-        return result(call, x)
-
-    return crop
+def _cropping(rank: int, call: Call) -> Staged:
+    x = image(call, rank)
+    for axis, (before, after) in enumerate(_pairs(call, "cropping", rank), 2):
+        x = call.stage.cut(x, axis, before, x.shape[axis] - after)
+    return result(call, x)
 
 
 def _enlarged(call: Call) -> Staged:
@@ -84,10 +73,10 @@ def _enlarged(call: Call) -> Staged:
 LAYERS: dict[str, Operator] = {"UpSampling2D": _enlarged}
 for _rank in (1, 2, 3):
     LAYERS |= {
-        f"MaxPooling{_rank}D": _pooling("Max", _rank),
-        f"AveragePooling{_rank}D": _pooling("Avg", _rank),
-        f"GlobalMaxPooling{_rank}D": _global("Max", _rank),
-        f"GlobalAveragePooling{_rank}D": _global("Mean", _rank),
-        f"ZeroPadding{_rank}D": _padding(_rank),
-        f"Cropping{_rank}D": _cropping(_rank),
+        f"MaxPooling{_rank}D": partial(_pooling, "Max", _rank),
+        f"AveragePooling{_rank}D": partial(_pooling, "Avg", _rank),
+        f"GlobalMaxPooling{_rank}D": partial(_global, "Max", _rank),
+        f"GlobalAveragePooling{_rank}D": partial(_global, "Mean", _rank),
+        f"ZeroPadding{_rank}D": partial(_padding, _rank),
+        f"Cropping{_rank}D": partial(_cropping, _rank),
     }

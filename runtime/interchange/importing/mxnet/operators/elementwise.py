@@ -35,12 +35,6 @@ def _one(function: Callable[[Staged], Staged]) -> Operator:
     return lambda call: function(call.x())
 
 
-def _stop(call: Call) -> Staged:
-    stopped = put("StopGradient", call.x())
-    call.stage.remark("cut", f"{call.node.operator} stops the gradient.", stopped)
-    return stopped
-
-
 def _smooth_l1(call: Call) -> Staged:
     x, width = call.x(), call.attributes.number("scalar", 1.0) ** 2
     size = put("Abs", x)
@@ -57,7 +51,9 @@ OPERATORS: dict[str, Operator] = {
     "softsign": _one(act.softsign),
     "Activation": lambda c: c.choice("act_type", _ACTIVATIONS, "")(c.x()),
     **dict.fromkeys(("identity", "_copy", "_identity_with_attr_like_rhs"), lambda c: c.x()),
-    **dict.fromkeys(("BlockGrad", "stop_gradient"), _stop),
+    **dict.fromkeys(
+        ("BlockGrad", "stop_gradient"), lambda c: el.stopped(c.x(), c.node.operator)
+    ),
     **dict.fromkeys(("Cast", "cast", "amp_cast"), lambda c: c.stage.cast(
         c.x(), c.choice("dtype", {name: name for name in _DTYPES}, "")
     )),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings import activations as act
@@ -17,21 +18,19 @@ _POOLS = {"max": "Max", "avg": "Avg", "sum": "Sum"}
 _EVERYWHERE = {"max": "Max", "avg": "Mean", "sum": "Sum"}
 
 
-def _bias(call: Call, length: int) -> Staged | None:
-    return None if call.attributes.flag("no_bias") else call.x(2, (length,))
-
-
 def _fully_connected(call: Call) -> Staged:
     x, units = call.x(0), call.attributes.whole("num_hidden")
     if x.ndim > 2 and call.attributes.flag("flatten", True):
         x = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
     weight = call.x(1, (units, x.shape[-1]))
-    return put("Linear", x, weight, _bias(call, units))
+    bias = None if call.attributes.flag("no_bias") else call.x(2, (units,))
+    return put("Linear", x, weight, bias)
 
 
-def _numbers(call: Call, rank: int, *defaults: tuple[str, int]) -> list[tuple[int, ...]]:
+def _numbers(call: Call, rank: int, **defaults: int) -> list[tuple[int, ...]]:
     """Attributes with a number for each spatial axis; ``()`` means the default."""
-    found = [call.attributes.wholes(key, ()) or (default,) * rank for key, default in defaults]
+    given = defaults.items()
+    found = [call.attributes.wholes(key, ()) or (default,) * rank for key, default in given]
     if any(len(numbers) != rank for numbers in found):
         raise call.unsupported(f"its kernel has {rank} axes, another attribute has not")
     return found
@@ -47,25 +46,18 @@ def _kernel(call: Call, x: Staged) -> tuple[int, ...]:
     return kernel
 
 
-def _convolution(call: Call) -> Staged:
+def _convolution(call: Call, transposed: bool = False) -> Staged:
     x, kernel = call.x(0), _kernel(call, call.x(0))
-    stride, pad, dilation = _numbers(call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1))
-    filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
-    weight = call.x(1, (filters, x.shape[1] // groups, *kernel))
-    return windows.conv(x, weight, _bias(call, filters), stride, pad, dilation, groups)
-
-
-def _deconvolution(call: Call) -> Staged:
-    x, kernel = call.x(0), _kernel(call, call.x(0))
-    stride, pad, dilation, more = _numbers(
-        call, len(kernel), ("stride", 1), ("pad", 0), ("dilate", 1), ("adj", 0)
-    )
-    if call.attributes.text("target_shape") not in ("", "()"):
+    stride, pad, dilation, more = _numbers(call, len(kernel), stride=1, pad=0, dilate=1, adj=0)
+    if transposed and call.attributes.text("target_shape") not in ("", "()"):
         raise call.unsupported("it gives the target's shape")
     filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
-    weight = call.x(1, (x.shape[1], filters // groups, *kernel))
-    bias = None if call.attributes.flag("no_bias", True) else call.x(2, (filters,))
-    return windows.conv_transpose(x, weight, bias, stride, pad, more, groups, dilation)
+    outer = (x.shape[1], filters // groups) if transposed else (filters, x.shape[1] // groups)
+    weight = call.x(1, (*outer, *kernel))
+    bias = None if call.attributes.flag("no_bias", transposed) else call.x(2, (filters,))
+    if transposed:
+        return windows.conv_transpose(x, weight, bias, stride, pad, more, groups, dilation)
+    return windows.conv(x, weight, bias, stride, pad, dilation, groups)
 
 
 def _pooling(call: Call) -> Staged:
@@ -73,7 +65,7 @@ def _pooling(call: Call) -> Staged:
     if call.attributes.flag("global_pool"):
         return windows.pool_everywhere(call.choice("pool_type", _EVERYWHERE, "max"), x)
     kernel = _kernel(call, x)
-    stride, pad = _numbers(call, len(kernel), ("stride", 1), ("pad", 0))
+    stride, pad = _numbers(call, len(kernel), stride=1, pad=0)
     convention, after = call.attributes.text("pooling_convention", "valid"), pad
     if convention == "full":
         after = tuple(map(_extra, x.shape[2:], kernel, stride, pad))
@@ -108,16 +100,13 @@ def _leaky(call: Call) -> Staged:
     return call.choice("act_type", functions, "leaky")()
 
 
-def _softmax(kind: str, sign: int = 1) -> Operator:
-    def apply(call: Call) -> Staged:
-        if call.attributes.flag("use_length"):
-            raise call.unsupported("it has lengths of rows")
-        x, temperature = call.x(), call.attributes.number("temperature", 1.0)
-        x = x if sign > 0 else -x
-        cooled = x if temperature == 1.0 else x / temperature
-        return put(kind, cooled, axis=call.attributes.whole("axis", -1))
-
-    return apply
+def _softmax(kind: str, sign: int, call: Call) -> Staged:
+    if call.attributes.flag("use_length"):
+        raise call.unsupported("it has lengths of rows")
+    x, temperature = call.x(), call.attributes.number("temperature", 1.0)
+    x = x if sign > 0 else -x
+    cooled = x if temperature == 1.0 else x / temperature
+    return put(kind, cooled, axis=call.attributes.whole("axis", -1))
 
 
 def _softmax_activation(call: Call) -> Staged:
@@ -137,12 +126,12 @@ def _dropout(call: Call) -> Staged:
 OPERATORS: dict[str, Operator] = {
     "FullyConnected": _fully_connected,
     **dict.fromkeys(("Convolution", "Convolution_v1"), _convolution),
-    "Deconvolution": _deconvolution,
+    "Deconvolution": partial(_convolution, transposed=True),
     **dict.fromkeys(("Pooling", "Pooling_v1"), _pooling),
     "_contrib_AdaptiveAvgPooling2D": lambda c: windows.adaptive_pool(
         "Mean", c.x(), windows.each(c.attributes.wholes("output_size", ()) or (1,), 2)
     ),
-    "LeakyReLU": _leaky, "Dropout": _dropout, "softmax": _softmax("Softmax"),
-    "log_softmax": _softmax("LogSoftmax"), "softmin": _softmax("Softmax", -1),
+    "LeakyReLU": _leaky, "Dropout": _dropout, "softmax": partial(_softmax, "Softmax", 1),
+    "log_softmax": partial(_softmax, "LogSoftmax", 1), "softmin": partial(_softmax, "Softmax", -1),
     "SoftmaxActivation": _softmax_activation,
 }  # fmt: skip

@@ -44,16 +44,13 @@ def two(function: Callable[..., Staged], *given: Any, **more: Any) -> Operator:
     return lambda call: function(*given, call.x(0), call.x(1), **more)
 
 
-def _step(kind: str) -> Operator:
-    def round_(call: Call) -> Staged:
-        x = call.x()
-        if not x.is_float or x.array is not None:
-            return put(kind, x)
-        stopped = put("StopGradient", x, name=f"before_{call.name}")
-        call.stage.remark("cut", f"{call.node.operator} sends no gradient in TensorFlow.", stopped)
-        return put(kind, stopped)
-
-    return round_
+def _step(kind: str, call: Call) -> Staged:
+    x = call.x()
+    if not x.is_float or x.array is not None:
+        return put(kind, x)
+    stopped = put("StopGradient", x, name=f"before_{call.name}")
+    call.stage.remark("cut", f"{call.node.operator} sends no gradient in TensorFlow.", stopped)
+    return put(kind, stopped)
 
 
 def _safe_division(a: Staged, b: Staged) -> Staged:
@@ -85,7 +82,7 @@ def _select(call: Call) -> Staged:
 
 OPERATORS: dict[str, Operator] = {
     **{name: one(put, kind) for name, kind in _BLOCKS.items()},
-    **{name: _step(kind) for name, kind in _STEPS.items()},
+    **{name: partial(_step, kind) for name, kind in _STEPS.items()},
     **{name: two(put, kind) for name, kind in _PAIRS.items()},
     **{f"Bitwise{op.capitalize()}": two(put, "Bits", op=op) for op in ("and", "or", "xor")},
     "Rsqrt": one(lambda x: 1.0 / put("Sqrt", x)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings.shapes import move
 from gradwire.runtime.interchange.importing.staged import named, put
 
 if TYPE_CHECKING:
@@ -17,17 +19,14 @@ def _channels_last(call: Call) -> bool:
     return not call.attributes.text("data_format", "NHWC").startswith("NC")
 
 
-def _inward(call: Call, x: Staged) -> Staged:
-    """The value with its channels before its spatial axes."""
-    if not _channels_last(call):
-        return x
-    return call.stage.transpose(x, (0, x.ndim - 1, *range(1, x.ndim - 1)))
+def _inward(call: Call, number: int = 0) -> Staged:
+    """An input with its channels before its spatial axes."""
+    return move(call.x(number), -1, 1) if _channels_last(call) else call.x(number)
 
 
 def _outward(call: Call, y: Staged) -> Staged:
     """What ``_inward`` did, undone; the block before is the main one of the node."""
-    y = named(y, call.name)
-    return call.stage.transpose(y, (0, *range(2, y.ndim), 1)) if _channels_last(call) else y
+    return move(named(y, call.name), 1, -1) if _channels_last(call) else y
 
 
 def _spatial(call: Call, key: str, rank: int) -> tuple[int, ...]:
@@ -64,33 +63,30 @@ def _how(call: Call, rank: int) -> dict[str, Any]:
 
 
 def _convolution(call: Call) -> Staged:
-    x, weight = _inward(call, call.x(0)), _kernel(call)
+    x, weight = _inward(call), _kernel(call)
     groups = x.shape[1] // max(weight.shape[1], 1)
     how = _how(call, weight.ndim - 2)
     return _outward(call, windows.conv(x, weight, **how, groups=groups))
 
 
 def _depthwise(call: Call) -> Staged:
-    x, weight = _inward(call, call.x(0)), windows.depthwise(call.x(1))
+    x, weight = _inward(call), windows.depthwise(call.x(1))
     return _outward(call, windows.conv(x, weight, **_how(call, 2), groups=x.shape[1]))
 
 
 def _transposed(call: Call) -> Staged:
     """The gradient of a convolution, which enlarges: a wanted shape, a kernel and a value."""
-    wanted, y = call.shape(0), _inward(call, call.x(2))
+    wanted, y = call.shape(0), _inward(call, 2)
     lengths = wanted[1:-1] if _channels_last(call) else wanted[2:]
     weight, stride = _kernel(call), _spatial(call, "strides", 2)
     return _outward(call, windows.conv_transpose(y, weight, None, stride, lengths=lengths))
 
 
-def _pool(kind: str) -> Operator:
-    def pool(call: Call) -> Staged:
-        x = _inward(call, call.x())
-        size, stride = (_spatial(call, key, x.ndim - 2) for key in ("ksize", "strides"))
-        padding = _padding(call, x.ndim - 2)
-        return _outward(call, windows.pool(kind, x, size, stride, padding, count_include_pad=False))
-
-    return pool
+def _pool(kind: str, call: Call) -> Staged:
+    x = _inward(call)
+    size, stride = (_spatial(call, key, x.ndim - 2) for key in ("ksize", "strides"))
+    padding = _padding(call, x.ndim - 2)
+    return _outward(call, windows.pool(kind, x, size, stride, padding, count_include_pad=False))
 
 
 def _bias(call: Call) -> Staged:
@@ -113,27 +109,23 @@ def _normalised(call: Call) -> tuple[Item, ...]:
     return *found, None, None, None
 
 
-def _enlarged(mode: str) -> Operator:
+def _enlarged(mode: str, call: Call) -> Staged:
     """Images of another size; half a pixel is never taken off a coordinate in rounding it."""
-
-    def resize(call: Call) -> Staged:
-        ends, half = map(call.attributes.flag, ("align_corners", "half_pixel_centers"))
-        x = call.stage.transpose(call.x(), (0, 3, 1, 2))
-        height, width = call.shape(1)
-        y = put(
-            "Resize", x, mode=mode, sizes=(height, width), axes=(2, 3),
-            coordinates="align_corners" if ends else "half_pixel" if half else "asymmetric",
-            rounding="round_prefer_ceil" if ends or half else "floor",
-        )  # fmt: skip
-        return call.stage.transpose(named(y, call.name), (0, 2, 3, 1))
-
-    return resize
+    ends, half = map(call.attributes.flag, ("align_corners", "half_pixel_centers"))
+    height, width = call.shape(1)
+    y = put(
+        "Resize", move(call.x(), -1, 1), mode=mode, sizes=(height, width), axes=(2, 3),
+        coordinates="align_corners" if ends else "half_pixel" if half else "asymmetric",
+        rounding="round_prefer_ceil" if ends or half else "floor",
+    )  # fmt: skip
+    return move(named(y, call.name), 1, -1)
 
 
 OPERATORS: dict[str, Operator] = {
     "Conv2D": _convolution, "Conv3D": _convolution, "DepthwiseConv2dNative": _depthwise,
-    "Conv2DBackpropInput": _transposed, "MaxPool": _pool("Max"), "MaxPool3D": _pool("Max"),
-    "AvgPool": _pool("Avg"), "AvgPool3D": _pool("Avg"), "BiasAdd": _bias,
-    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), _normalised),
-    "ResizeNearestNeighbor": _enlarged("nearest"), "ResizeBilinear": _enlarged("linear"),
+    "Conv2DBackpropInput": _transposed, "BiasAdd": _bias,
+    **{f"{kind}Pool{rank}": partial(_pool, kind) for kind in ("Max", "Avg") for rank in ("", "3D")},
+    **{f"FusedBatchNorm{version}": _normalised for version in ("", "V2", "V3")},
+    "ResizeNearestNeighbor": partial(_enlarged, "nearest"),
+    "ResizeBilinear": partial(_enlarged, "linear"),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradwire.runtime.interchange.importing.meanings.elementwise import stopped
 from gradwire.runtime.interchange.importing.tensorflow.items import Changed, Handle, Strings
 from gradwire.runtime.interchange.importing.tensorflow.operators.slices import gathered
 
@@ -79,12 +80,6 @@ def _identities(call: Call) -> tuple[Item, ...]:
     return call.items
 
 
-def _stop(call: Call) -> Staged:
-    stopped = call.block("StopGradient", call.x())
-    call.stage.remark("cut", f"{call.node.name} stops the gradient.", stopped)
-    return stopped
-
-
 def _nothing(call: Call) -> tuple[Item, ...]:
     return ()
 
@@ -95,6 +90,8 @@ OPERATORS: dict[str, Operator] = {
     "ResourceGather": _gather, "RestoreV2": _restore,
     "Identity": _identity, "Snapshot": _identity, "EnsureShape": _identity,
     "CheckNumerics": _identity, "PlaceholderWithDefault": _identity, "IdentityN": _identities,
-    "StopGradient": _stop, "PreventGradient": _stop, "NoOp": _nothing, "Assert": _nothing,
-    "DisableCopyOnRead": _nothing,
+    **dict.fromkeys(
+        ("StopGradient", "PreventGradient"), lambda call: stopped(call.x(), call.node.name)
+    ),
+    "NoOp": _nothing, "Assert": _nothing, "DisableCopyOnRead": _nothing,
 }  # fmt: skip

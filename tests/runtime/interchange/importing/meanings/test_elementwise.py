@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from gradwire.runtime.interchange.importing.keras.layers.table import OPERATIONS
 from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.stage import Stage
@@ -67,6 +69,7 @@ def cases(torch):
             partial(torch.nan_to_num, nan=1, posinf=2, neginf=3), ODD,
         ),
         "logit": (partial(el.logit, eps=0.2), partial(torch.logit, eps=0.2), P),
+        "stopped": (lambda x: x * el.stopped(x, "it"), lambda x: x * x.detach(), X),
         "heaviside": (el.heaviside, torch.heaviside, Fixed(ODD[1:]), Fixed(SLOPES[:1])),
     }  # fmt: skip
 
@@ -108,3 +111,19 @@ def test_all_meanings_agree_with_pytorch(module):
 def test_no_bound_is_none_and_an_infinite_one_neither():
     x = Stage().input("x", X)
     assert el.clip(x, None, None) is el.clip(x, x.like(-np.inf), x.like(np.inf)) is x
+
+
+def test_what_others_have_is_one_row_of_keras():
+    torch = pytest.importorskip("torch")
+    f = torch.nn.functional
+    settings = SimpleNamespace(json=lambda key: None)
+    for name, reference in {
+        "Softsign": f.softsign, "LogSigmoid": f.logsigmoid, "Selu": f.selu, "Relu6": f.relu6,
+        "Log10": torch.log10, "Rsqrt": torch.rsqrt, "Logsumexp": partial(torch.logsumexp, dim=1),
+    }.items():  # fmt: skip
+
+        def row(x, name=name):
+            call = SimpleNamespace(x=lambda: x, keywords={"axis": 1}, config=settings)
+            return OPERATIONS[name](call)
+
+        agrees(name, row, reference, [P])

@@ -21,6 +21,7 @@ X, LINE = (DRAW.standard_normal(shape).astype("f4") for shape in ((2, 4, 6, 5), 
 W, NARROW, BACK, B = (
     DRAW.standard_normal(shape).astype("f4") for shape in ((6, 2, 3, 2), (3, 4, 3), (4, 2, 3, 2), 6)
 )
+CEILED = {"kernel_size": (3, 2), "stride": 2, "padding": (1, 0), "ceil_mode": True}
 COLUMNS = DRAW.standard_normal((2, 8, 12)).astype("f4")
 HELPERS = {"each", "bare", "pairs", "shared", "places_in"}
 
@@ -54,8 +55,7 @@ def cases(f):
             X, W.transpose(2, 3, 1, 0)[..., :2, :].repeat(2, 2).copy(),
         ),
         **{f"pool {kind}": (
-            partial(windows.pool, kind, kernel_size=(3, 2), stride=2, padding=(1, 0), ceil_mode=True),
-            partial(function, kernel_size=(3, 2), stride=2, padding=(1, 0), ceil_mode=True), X,
+            partial(windows.pool, kind, **CEILED), partial(function, **CEILED), X,
         ) for kind, function in (("Max", f.max_pool2d), ("Avg", f.avg_pool2d))},
         "pool Max spread": (
             partial(windows.pool, "Max", kernel_size=2, dilation=2, stride=1),

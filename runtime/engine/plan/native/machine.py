@@ -130,11 +130,7 @@ def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None
     text, added = avx512.announced(text), avx512.libraries(text)
     key = stored.key([text, *added, name, str(is_vector), *_versions(), *map(str, _host())])
     code = stored.load(key)
-    module = llvm.parse_assembly(text if code is None else "")
-    if code is None and not is_vector:
-        optimise(module, target)
-    if code is None and added:
-        inline(module, target, added)
+    module = llvm.parse_assembly("") if code else ready(text, added, target, is_vector)
     engine = llvm.create_mcjit_compiler(module, target)
     engine.set_object_cache(
         notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
@@ -142,6 +138,16 @@ def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None
     )
     engine.finalize_object()
     return _owning(_PROTOTYPE, engine, name), engine
+
+
+def ready(text: str, added: Sequence[str], target: Any, is_vector: bool) -> Any:
+    """The module of a text, with those ``added`` that it calls, for the code of a target."""
+    module = _llvmlite().binding.parse_assembly(text)
+    if not is_vector:
+        optimise(module, target)
+    if added:
+        inline(module, target, added)
+    return module
 
 
 def _owning(prototype: Any, engine: Any, name: str) -> Any:

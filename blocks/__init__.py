@@ -24,12 +24,6 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str
     return _importing(package, module_of), sorted(module_of)
 
 
-def imported_on_use(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """As ``attach_stub``, with the names of each module, without the package's, in ``names``."""
-    modules = names.items()
-    return _importing(package, {n: f"{package}.{m}" for m, each in modules for n in each.split()})
-
-
 def _importing(package: str, module_of: Mapping[Any, str]) -> Callable[[str], Any]:
     def get(name: str) -> Any:
         if name not in module_of:

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gradwire.blocks.block import (
@@ -12,4 +12,3 @@ from gradwire.blocks.elementwise import Elementwise as Elementwise
 from gradwire.blocks.values import DTYPES as DTYPES, PortLiteral as PortLiteral, Tensor as Tensor
 
 def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]: ...
-def imported_on_use(package: str, names: Mapping[str, str]) -> Callable[[str], Any]: ...

@@ -225,7 +225,10 @@ def test_who_develops_has_what_the_extras_bring():
             ("cluster", "fast", "fix", "interchange", "jax", "mcp", "peers"),
         ),  # peers: captured there
         (("app",), ("app",)),
-        (("tests",), ("dev", "app", "cluster", "fix", "interchange", "jax", "mcp", "peers")),
+        (
+            ("tests",),
+            ("dev", "app", "cluster", "fast", "fix", "interchange", "jax", "mcp", "peers"),
+        ),
     ],
 )
 def test_what_is_imported_is_declared(floors, extras):

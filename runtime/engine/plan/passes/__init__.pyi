@@ -1,0 +1,6 @@
+from gradwire.runtime.engine.plan.passes.late import (
+    DEFAULT as DEFAULT,
+    FAST as FAST,
+    Pass as Pass,
+    select_passes as select_passes,
+)

@@ -120,6 +120,7 @@ native_lookups = LatePass("lookups", "native_lookups", _sparse)
 native_convolutions = NativePass("windows.native_convolutions", "native_convolutions", _of_images)
 convolutions = LatePass("windows.convolutions", "convolutions", _of_images)
 poolings = NativePass("windows.poolings", "poolings", computing("windows", "fold"))
+joins = LatePass("joins", "joins", computing("concat"))
 product_sums = LatePass("products.product_sums", "product_sums", computing("matmul", times=3))
 margins = NativePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
@@ -140,18 +141,19 @@ solutions = NativePass("small.solutions", "solutions", _of_matrices)
 small_products = NativePass(
     "products.small_products", "small_products", computing("matmul", times=32)
 )
+merges = LatePass("merges", "merges", computing("permute_dims"))
 margins_shared = LatePass("margins", "margins_shared", _embedded)
 
 DEFAULT: tuple[Pass, ...] = (
-    lookups, convolutions, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,
-    margins_shared,
+    lookups, convolutions, joins, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,
+    merges, margins_shared,
 )  # fmt: skip
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_lookups, native_convolutions, convolutions, poolings, product_sums, margins, parts,
-    rowwise, columnwise, components, groups, native_scalars, scalars, short, fused, tiles,
-    native_products, small_products, compiled, solutions, margins_shared,
+    native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, margins,
+    parts, rowwise, columnwise, components, groups, native_scalars, scalars, short, fused, tiles,
+    native_products, small_products, compiled, solutions, merges, margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

@@ -30,7 +30,8 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 from tests.together import together
 
 EXACT = (
-    "convolutions", "sums", "groups", "groups_of_few", "parts", "margins", "margins_shared",
+    "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
+    "margins_shared",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -58,6 +59,7 @@ EAGER = {
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
     "margins": {"LEAST": 100},
+    "joins": {"FEWEST": 2},
     "product_sums": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""

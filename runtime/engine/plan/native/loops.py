@@ -31,7 +31,7 @@ class Recipe(NamedTuple):
 
     ``results`` are the numbers of the values that are written to arrays. ``folds`` reduce a value
     to one float64 per row: its "sum", or the sum of its "squares". Of rows that are short there is
-    one vector at a time.
+    one vector at a time; ``columns`` are those of rows that are known, and 0 for any.
     """
 
     operands: tuple[Operand, ...]
@@ -39,6 +39,7 @@ class Recipe(NamedTuple):
     results: tuple[int, ...]
     folds: tuple[tuple[int, str], ...] = ()
     is_short: bool = False
+    columns: int = 0
 
 
 @lru_cache(maxsize=256)
@@ -58,7 +59,7 @@ def text(recipe: Recipe) -> str:
     results = enumerate(recipe.results, start=len(operands))
     first, wide = len(operands) + len(recipe.operations), [True] * len(recipe.operations)
     rows = recipes.Recipe(
-        columns=0,
+        columns=recipe.columns,
         operands=tuple(operands),
         operations=(*recipe.operations, *folds),
         wide=(*wide, *[False] * len(folds)),

@@ -56,10 +56,20 @@ def number(x: float, dtype: str) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
 
 
+def _is_number(name: str) -> bool:
+    """Whether it is a constant that is not NaN."""
+    if not name.startswith("0x"):
+        return False
+    (found,) = struct.unpack("<d", int(name, 16).to_bytes(8, "little"))
+    return bool(found == found)
+
+
 def _extreme(predicate: str) -> Callable[..., str]:
     """``a`` where the predicate holds or it is NaN, else ``b``, so NaN wins on either side."""
 
     def emit(w: Writer, dtype: str, a: str, b: str) -> str:
+        if _is_number(b):  # one comparison says both
+            return w.choose(w.compare(f"u{predicate[1:]}", dtype, a, b), dtype, a, b)
         wins, is_nan = w.compare(predicate, dtype, a, b), w.compare("uno", dtype, a, a)
         return w.choose(w.put(f"or i1 {wins}, {is_nan}"), dtype, a, b)
 

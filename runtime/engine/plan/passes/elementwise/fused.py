@@ -73,6 +73,9 @@ WIDE = 1 << 15
 SHORTEST = 16
 """Elements from which a row is long enough for the vectorised loop."""
 
+ANY = 1 << 10
+"""Elements from which rows of any length share machine code."""
+
 LONG = 64
 """Elements from which a row is long enough for several vectors at a time."""
 
@@ -208,7 +211,10 @@ class FusedTask(TiledTask):
 
         def job_for(exponents: Exponents) -> Job:
             recipe = self._recipe(operands, exponents)
-            kernel = compiled(recipe._replace(is_short=layout.columns < self.limits.long))
+            is_short = layout.columns < self.limits.long
+            is_any = is_short or layout.last > 0 or layout.columns >= ANY
+            columns = 0 if is_any else layout.columns
+            kernel = compiled(recipe._replace(is_short=is_short, columns=columns))
             return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)

@@ -89,10 +89,11 @@ def count_below(x: Staged, edges: Staged, right: bool = False) -> Staged:
     return put("Sum", x.stage.cast(below, "int64"), axis=(x.ndim,))
 
 
-def is_among(x: Staged, others: Staged) -> Staged:
-    """Whether each element equals one of others."""
+def is_among(x: Staged, others: Staged, inverted: bool = False) -> Staged:
+    """Whether each element equals one of others, or none."""
     equal = put("Equal", unsqueeze(x, (-1,)), flatten(others))
-    return put("AnyTrue", equal, axis=(x.ndim,))
+    found = put("AnyTrue", equal, axis=(x.ndim,))
+    return put("Not", found) if inverted else found
 
 
 def histogram(x: Staged, count: int, weights: Staged | None = None) -> Staged:

@@ -15,12 +15,7 @@ from gradwire.runtime.interchange.importing.meanings import ordering
 from gradwire.runtime.interchange.importing.meanings.indexing import take_along
 from gradwire.runtime.interchange.importing.meanings.shapes import flatten
 from gradwire.runtime.interchange.importing.staged import put
-from gradwire.runtime.interchange.importing.torch.operators.table import (
-    Operand,
-    enter,
-    like,
-    operator,
-)
+from gradwire.runtime.interchange.importing.torch.operators.table import enter, like, operator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,59 +33,26 @@ def _as_run(x: Staged, dim: int, order: NDArray[Any] | None) -> Staged:
     return take_along(x, x.stage.constant(order), dim)
 
 
-def _argsort(
-    stage: Stage,
-    x: Staged,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    order: NDArray[Any] | None = None,
+def _places(
+    x: Staged, dim: int = -1, descending: bool = False, order: NDArray[Any] | None = None
 ) -> Staged:
     """Where the elements in order come from; ``order`` is that of a run, among equal ones."""
     return _as_run(put("ArgSort", x, axis=dim, descending=descending), dim, order)
 
 
-def _sort(
-    stage: Stage,
-    x: Staged,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    order: NDArray[Any] | None = None,
-) -> list[Staged]:
-    """The elements in order, and where they come from; see ``_argsort``."""
-    places = _argsort(stage, x, dim, descending, order=order)
+def _sort(x: Staged, places: Staged, dim: int = -1) -> list[Staged]:
     return [take_along(x, places, dim), places]
 
 
-@operator("bucketize.Tensor")
 def _bucketize(stage: Stage, x: Staged, edges: Staged, right: bool = False, **_: Any) -> Staged:
     if edges.ndim != 1:
         raise UnsupportedError("bucketize", "each row has edges of its own")
     return ordering.count_below(x, edges, right)
 
 
-@operator("searchsorted.Tensor")
-def _searchsorted(
-    stage: Stage,
-    edges: Staged,
-    x: Staged,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Staged | None = None,
-) -> Staged:
-    edges = edges if sorter is None else take_along(edges, sorter, -1)
-    return ordering.count_below(x, edges, right or side == "right")
-
-
-@operator("isin.Tensor_Tensor", "isin.Tensor_Scalar")
-def _isin(
-    stage: Stage, x: Staged, among: Operand, *, assume_unique: bool = False, invert: bool = False
-) -> Staged:
-    found = ordering.is_among(x, like(stage, among, x))
-    return put("Not", found) if invert else found
+def _size(x: Staged, least: int) -> int:
+    largest = x.stage.numbers(x, "the number of bins of bincount").max(initial=-1)
+    return max(least, int(largest) + 1)
 
 
 @operator("unique_consecutive")
@@ -132,12 +94,6 @@ def _different(
     return [stage.constant(x) for x in found]
 
 
-@operator("bincount")
-def _bincount(stage: Stage, x: Staged, weights: Staged | None = None, minlength: int = 0) -> Staged:
-    largest = int(stage.numbers(x, "the number of bins of bincount").max(initial=-1))
-    return ordering.histogram(x, max(minlength, largest + 1), weights)
-
-
 enter({
     "max": lambda _, x: put("Max", x), "min": lambda _, x: put("Min", x),
     "max.other": lambda _, a, b: put("Maximum", a, b),
@@ -148,12 +104,17 @@ enter({
     "argmin": lambda _, x, dim=None, keepdim=False: ordering.place("ArgMin", x, dim, keepdim),
     "cummax": lambda _, x, dim: ordering.running_extreme("ArgMax", x, dim),
     "cummin": lambda _, x, dim: ordering.running_extreme("ArgMin", x, dim),
-    "argsort": _argsort, "sort msort": _sort,
-    "argsort.stable": lambda stage, x, stable=True, dim=-1, descending=False: _argsort(
-        stage, x, dim, descending
+    "argsort": lambda _, x, dim=-1, descending=False, *, order=None: _places(
+        x, dim, descending, order
     ),
-    "sort.stable": lambda stage, x, stable=None, dim=-1, descending=False: _sort(
-        stage, x, dim, descending
+    "argsort.stable": lambda _, x, stable=True, dim=-1, descending=False: _places(
+        x, dim, descending
+    ),
+    "sort msort": lambda _, x, dim=-1, descending=False, *, order=None: _sort(
+        x, _places(x, dim, descending, order), dim
+    ),
+    "sort.stable": lambda _, x, stable=None, dim=-1, descending=False: ordering.sort(
+        x, dim, descending
     ),
     "topk": lambda _, x, k, dim=-1, largest=True, sorted=True, *, order=None: [
         _as_run(each, dim, order) for each in ordering.top_k(x, k, dim, largest)
@@ -161,6 +122,24 @@ enter({
     "kthvalue": lambda _, x, k, dim=-1, keepdim=False: ordering.kth(x, k, dim, keepdim),
     "median.dim": lambda _, x, dim=-1, keepdim=False: ordering.median(x, dim, keepdim),
     "median": lambda _, x: ordering.median(flatten(x), 0)[0],
+    "bucketize.Tensor": _bucketize,
+    "searchsorted.Tensor": (
+        lambda _, edges, x, *, out_int32=False, right=False, side=None, sorter=None: (
+            ordering.count_below(
+                x,
+                edges if sorter is None else take_along(edges, sorter, -1),
+                right or side == "right",
+            )
+        )
+    ),
+    "isin.Tensor_Tensor isin.Tensor_Scalar": (
+        lambda stage, x, among, *, assume_unique=False, invert=False: ordering.is_among(
+            x, like(stage, among, x), invert
+        )
+    ),
+    "bincount": lambda _, x, weights=None, minlength=0: ordering.histogram(
+        x, _size(x, minlength), weights
+    ),
     "_unique2": lambda stage, x, sorted=True, inverse=False, counts=False: _unique(
         stage, x, None, inverse, counts
     ),

@@ -66,7 +66,10 @@ def cases(torch):
             ordering.count_below, lambda x, edges: torch.searchsorted(edges, x),
             Fixed(EQUAL), Fixed(np.sort(X[0])),
         ),
-        "is_among": (ordering.is_among, torch.isin, Fixed(EQUAL), Fixed(EDGES)),
+        **{f"is_among {not_}": (
+            partial(ordering.is_among, inverted=not_), partial(torch.isin, invert=not_),
+            Fixed(EQUAL), Fixed(EDGES),
+        ) for not_ in (True, False)},
         "histogram": (
             partial(ordering.histogram, count=5), lambda x: x.bincount(minlength=5), Fixed(LABELS),
         ),

@@ -110,7 +110,8 @@ enter({
     "argsort.stable": lambda _, x, stable=True, dim=-1, descending=False: _places(
         x, dim, descending
     ),
-    "sort msort": lambda _, x, dim=-1, descending=False, *, order=None: _sort(
+    "msort": lambda _, x: ordering.sort(x, 0)[0],
+    "sort": lambda _, x, dim=-1, descending=False, *, order=None: _sort(
         x, _places(x, dim, descending, order), dim
     ),
     "sort.stable": lambda _, x, stable=None, dim=-1, descending=False: ordering.sort(

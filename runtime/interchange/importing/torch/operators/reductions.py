@@ -73,9 +73,9 @@ def _variance(root: bool) -> Callable[..., Staged]:
 
 
 def _with_mean(row: Callable[..., Staged]) -> Operator:
-    def both(stage: Stage, x: Staged, dim: Dim = None, **more: Any) -> list[Staged]:
-        over, keepdims = axes(dim, x.ndim), more.get("keepdim", False)
-        mean = put("Mean", x, axis=over, keepdims=keepdims)
+    def both(stage: Stage, x: Staged, dim: Dim | bool = None, **more: Any) -> list[Staged]:
+        over = axes(None if isinstance(dim, bool) else dim, x.ndim)
+        mean = put("Mean", x, axis=over, keepdims=more.get("keepdim", False))
         return [row(stage, x, dim, **more), mean]
 
     return both
@@ -90,7 +90,7 @@ def _matrix_norm(
     dtype: str | None = None,
 ) -> Staged:
     """The p-norm of a vector, or a norm of matrices."""
-    over = axes(dim, x.ndim)
+    x, over = _typed(x, dtype), axes(dim, x.ndim)
     if order in (None, "fro") or len(over) == 1:
         return reductions.norm(x, order, _over(x, dim), keepdim)
     if isinstance(order, str) or abs(order) not in (1, math.inf):
@@ -125,7 +125,7 @@ enter({
     "var_mean": _with_mean(_variance(root=False)), "std_mean": _with_mean(_variance(root=True)),
     "linalg_norm": _matrix_norm,
     "norm linalg_vector_norm": lambda _, x, order=2, dim=None, keepdim=False, dtype=None: (
-        reductions.norm(x, order, _over(x, dim), keepdim)
+        reductions.norm(_typed(x, dtype), order, _over(x, dim), keepdim)
     ),
     "dist": lambda _, a, b, p=2: reductions.norm(a - b, p),
     "cumsum": lambda _, x, dim, dtype=None: reductions.running(

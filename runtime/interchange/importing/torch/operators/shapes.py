@@ -150,7 +150,8 @@ def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Sta
     """Axes that are longer stay."""
     if dim is None or not x.ndim:
         return shapes.squeeze(x)
-    return shapes.squeeze(x, [axis for axis in axes(dim, x.ndim) if x.shape[axis] == 1])
+    several = (dim,) if isinstance(dim, int) else dim
+    return shapes.squeeze(x, [axis for axis in several if x.shape[axis] == 1])
 
 
 def _repeated_places(stage: Stage, repeats: Staged, **_: Any) -> Staged:
@@ -199,7 +200,7 @@ enter({
     "slice slice_copy": lambda stage, x, dim=0, start=None, end=None, step=1: stage.cut(
         x, dim, start, end, step
     ),
-    "flip": lambda _, x, dims: shapes.flip(x, axes(dims, x.ndim)),
+    "flip": lambda _, x, dims: shapes.flip(x, dims),
     "fliplr": lambda _, x: shapes.flip(x, (1,)),
     "diagonal": lambda _, x, offset=0, dim1=0, dim2=1: shapes.diagonal(x, offset, dim1, dim2),
     "diag": lambda _, x, diagonal=0: (

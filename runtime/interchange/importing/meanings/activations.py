@@ -51,6 +51,11 @@ def softplus(x: Staged, beta: float = 1) -> Staged:
     return put("Softplus", x) if beta == 1 else put("Softplus", x * beta) / beta
 
 
+def swish(x: Staged, beta: float = 1) -> Staged:
+    """``x * sigmoid(beta * x)``."""
+    return put("Silu", x) if beta == 1 else x * put("Sigmoid", x * beta)
+
+
 def softsign(x: Staged) -> Staged:
     """``x / (1 + |x|)``."""
     return x / (put("Abs", x) + 1.0)

@@ -81,11 +81,21 @@ def solve_right(a: Staged, b: Staged) -> Staged:
     return swap(put("Solve", swap(a, -2, -1), swap(b, -2, -1)), -2, -1)
 
 
-def triangle(x: Staged, upper: bool, unit: bool = False) -> Staged:
-    """One triangle of a matrix, with ones on the diagonal if it is to have them."""
-    offset = 0 if not unit else 1 if upper else -1
-    kept = put("Triangle", x, part="upper" if upper else "lower", offset=offset)
-    return kept + x.stage.constant(np.eye(x.shape[-1], dtype=x.dtype)) if unit else kept
+def triangular_solve(
+    a: Staged,
+    b: Staged,
+    upper: bool,
+    left: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Staged:
+    """The x of ``a @ x = b`` or ``x @ a = b``, with one triangle of a, or with that turned."""
+    offset = 0 if not unitriangular else 1 if upper else -1
+    kept = put("Triangle", a, part="upper" if upper else "lower", offset=offset)
+    if unitriangular:  # the diagonal counts as ones
+        kept = kept + a.stage.constant(np.eye(a.shape[-1], dtype=a.dtype))
+    kept = swap(kept, -2, -1) if transpose else kept
+    return put("Solve", kept, b) if left else solve_right(kept, b)
 
 
 def by_head(x: Staged, heads: int) -> Staged:

@@ -8,7 +8,6 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import products
-from gradwire.runtime.interchange.importing.meanings.shapes import swap
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
 
 
 def _triangular_solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    """The solution of equations, of whose matrix one triangle counts."""
     if params["conjugate_a"] and not a.is_float:
         raise UnsupportedError("triangular_solve", "it has complex numbers")
-    a = products.triangle(a, not params["lower"], params["unit_diagonal"])
-    a = swap(a, -2, -1) if params["transpose_a"] else a
-    return put("Solve", a, b) if params["left_side"] else products.solve_right(a, b)
+    left, transpose, unit = (params[k] for k in ("left_side", "transpose_a", "unit_diagonal"))
+    return products.triangular_solve(a, b, not params["lower"], left, transpose, unit)
 
 
 def _solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:

@@ -28,6 +28,11 @@ RENAMED = {
     "IsNaN": "IsNaN",
 }  # fmt: skip
 """Operators that a block of another name is."""
+_NUMBERS = {
+    "value_float": ("f", "float32"), "value_floats": ("floats", "float32"),
+    "value_int": ("i", "int64"), "value_ints": ("ints", "int64"),
+}  # fmt: skip
+"""Attributes of a Constant, with where they have their numbers and as what."""
 
 
 def _block(kind: str) -> Rule:
@@ -51,11 +56,6 @@ def _two(node: Node) -> tuple[Staged, Staged]:
 
 def _bits(op: str) -> Rule:
     return lambda n: put("Bits", n.x(0), n.x(1), op=op)
-
-
-@rule("Identity")
-def _identity(node: Node) -> Staged | list[Staged] | None:
-    return node.inputs[0] if node.inputs else None
 
 
 @rule("Pow")
@@ -93,12 +93,6 @@ def _p_relu(node: Node) -> Staged:
     return act.prelu(x, slope) if one_a_channel else put("PRelu", x, slope)
 
 
-@rule("Swish")
-def _swish(node: Node) -> Staged:
-    x, alpha = node.x(), node.number("alpha", 1.0)
-    return put("Silu", x) if alpha == 1.0 else x * put("Sigmoid", x * alpha)
-
-
 @rule("Shrink")
 def _shrink(node: Node) -> Staged:
     x, edge, bias = node.x(), node.number("lambd", 0.5), node.number("bias")
@@ -119,6 +113,8 @@ def _is_inf(node: Node) -> Staged:
 RULES.update({
     **{name: _block(name) for name in SAME},
     **{name: _block(kind) for name, kind in RENAMED.items()},
+    "Identity": lambda n: n.inputs[0] if n.inputs else None,
+    "Swish": lambda n: act.swish(n.x(), n.number("alpha", 1.0)),
     "Celu": lambda n: put("Celu", n.x(), alpha=n.number("alpha", 1.0)),
     "Elu": lambda n: put("Elu", n.x(), alpha=n.number("alpha", 1.0)),
     "Gelu": lambda n: put("Gelu", n.x(), approximate=n.text("approximate", "none")),
@@ -146,15 +142,10 @@ RULES.update({
 
 @rule("Constant")
 def _constant(node: Node) -> Staged:
-    for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
+    for name, (field, dtype) in _NUMBERS.items():
         if name in node.attributes:
-            attribute = node.attributes[name]
-            single = attribute.f if dtype is np.float32 else attribute.i
-            return node.stage.constant(np.asarray(single, dtype))
-        if name + "s" in node.attributes:
-            attribute = node.attributes[name + "s"]
-            several = attribute.floats if dtype is np.float32 else attribute.ints
-            return node.stage.constant(np.asarray(several, dtype))
+            numbers = getattr(node.attributes[name], field)
+            return node.stage.constant(np.asarray(numbers, dtype))
     if "value" not in node.attributes:
         raise node.unsupported("it has text or sparse numbers")
     return node.stage.constant(node.array("value"))

@@ -123,25 +123,6 @@ def _solve(stage: Stage, a: Staged, b: Staged, *, left: bool = True) -> Staged:
     return put("Solve", a, b) if left else products.solve_right(a, b)
 
 
-def _solve_triangular(
-    _: Stage, a: Staged, b: Staged, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Staged:
-    a = products.triangle(a, upper, unitriangular)
-    return put("Solve", a, b) if left else products.solve_right(a, b)
-
-
-def _triangular_solve(
-    _: Stage,
-    b: Staged,
-    a: Staged,
-    upper: bool = True,
-    transpose: bool = False,
-    unitriangular: bool = False,
-) -> list[Staged | None]:
-    a = products.triangle(a, upper, unitriangular)
-    return [put("Solve", swap(a, -2, -1) if transpose else a, b), None]
-
-
 def _root(stage: Stage, root: Staged, upper: bool) -> Staged:
     """PyTorch reads a triangle, and gives gradient to the whole matrix: both agree for a root."""
     known = stage.example(root)
@@ -202,8 +183,10 @@ enter({
     **dict.fromkeys(("linalg_inv", "inverse"), meaning(partial(put, "Inverse"))),
     "linalg_inv_ex": lambda _, x, *rest, **more: _checked(put("Inverse", x)),
     "linalg_solve": _solve,
-    "linalg_solve_triangular": _solve_triangular,
-    "triangular_solve": _triangular_solve,
+    "linalg_solve_triangular": meaning(products.triangular_solve),
+    "triangular_solve": lambda _, b, a, upper=True, transpose=False, unitriangular=False: [
+        products.triangular_solve(a, b, upper, True, transpose, unitriangular), None
+    ],
     "cholesky_solve": _cholesky_solve,
     "cholesky_inverse": _cholesky_inverse,
     **dict.fromkeys(("linalg_cholesky", "cholesky"), _cholesky),

@@ -86,6 +86,7 @@ def activations(f):
         "hard_sigmoid": (act.hard_sigmoid, f.hardsigmoid, X * 4),
         "mish": (act.mish, f.mish, X),
         "softplus": (partial(act.softplus, beta=2), partial(f.softplus, beta=2), X),
+        "swish": (partial(act.swish, beta=2), lambda x: f.silu(2 * x) / 2, X),
         "softsign": (act.softsign, f.softsign, X),
         "log_sigmoid": (act.log_sigmoid, f.logsigmoid, X),
         "threshold": (

@@ -47,10 +47,14 @@ def cases(torch):
         "solve_right": (
             products.solve_right, partial(torch.linalg.solve, left=False), SQUARE, A,
         ),
-        **{f"triangle {upper}": (
-            partial(products.triangle, upper=upper, unit=True),
-            lambda x, upper=upper: (x.triu(1) if upper else x.tril(-1)) + torch.eye(4), C,
+        **{f"triangular_solve {upper}": (
+            partial(products.triangular_solve, upper=upper, unitriangular=True),
+            partial(torch.linalg.solve_triangular, upper=upper, unitriangular=True), SQUARE, B,
         ) for upper in (False, True)},
+        "triangular_solve turned": (
+            partial(products.triangular_solve, upper=True, left=False, transpose=True),
+            lambda a, b: torch.linalg.solve_triangular(a.T, b, upper=False, left=False), SQUARE, A,
+        ),
         "by_head": (
             partial(products.by_head, heads=2),
             lambda x: x.unflatten(2, (2, 2)).transpose(1, 2), A,

@@ -125,6 +125,7 @@ product_sums = LatePass("products.product_sums", "product_sums", computing("matm
 margins = NativePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
 sums = LatePass("sums", "sums", computing("add", times=7))
+sums_of_others = LatePass("sums", "sums_of_others", computing("add", times=7))
 rowwise = NativePass("elementwise.rowwise", "rowwise", _along_axes)
 columnwise = NativePass("elementwise.columnwise", "columnwise", _along_axes)
 components = NativePass("elementwise.components", "components", _large)
@@ -137,6 +138,7 @@ fused = NativePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
 native_products = NativePass("products.native_products", "native_products", computing("matmul"))
 compiled = NativePass("compiled", "compiled", _next_to_machine_code)
+small_copies = NativePass("small.small_copies", "small_copies", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
 small_products = NativePass(
     "products.small_products", "small_products", computing("matmul", times=32)
@@ -152,8 +154,9 @@ DEFAULT: tuple[Pass, ...] = (
 
 FAST: tuple[Pass, ...] = (
     native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, margins,
-    parts, rowwise, columnwise, components, groups, native_scalars, scalars, short, fused, tiles,
-    native_products, small_products, compiled, solutions, merges, margins_shared,
+    parts, sums_of_others, rowwise, columnwise, components, groups, native_scalars, scalars, short,
+    fused, tiles, native_products, small_products, compiled, small_copies, solutions, merges,
+    margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""
 

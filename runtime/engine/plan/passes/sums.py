@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.calculus.primitives.shape import PERMUTE, SLICE
 from gradwire.runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
 from gradwire.runtime.engine.plan.passes.margins import MarginTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -21,16 +22,59 @@ SHORTEST = 8
 LARGEST = 4096
 """Elements up to which copying the terms into one array is worthwhile."""
 
+FEWEST_OF_OTHERS, LARGEST_OF_OTHERS = 24, 1024
+"""Terms from which, and elements up to which, one sum is faster than machine code that adds."""
+
+MOST_ROWS = 65
+"""Rows from which the pass ``short`` compiles the additions, which is faster."""
+
 FEWEST_SCALARS = 256
 """Terms of rank 0 from which a sum is faster than a region of Python floats."""
 
 
 def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace each chain ``((a + b) + c) + …`` of equal shapes whose partial sums nothing reads.
+    """Replace each chain ``((a + b) + c) + …`` of equal shapes whose partial sums nothing reads."""
+    return _replaced(tasks, kept, lambda terms: True)
 
-    Machine code adds as fast in one loop; without it, the loss of thousands of equal chains is
-    computed in a fifth of the time.
+
+def sums_of_others(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """As ``sums``, where machine code follows: that adds in one loop too, which is as fast for a
+    few terms, and faster for rows of ``MOST_ROWS`` or more. Only many small terms that lie in
+    memory already, as parts of other arrays, are added faster at once; to write terms side by side
+    takes longer than their sum gains.
     """
+    made = {x for task in tasks if not _is_view(task) for x in task.values}
+
+    def pays(terms: Sequence[Value]) -> bool:
+        if len(terms) < FEWEST_OF_OTHERS or terms[0].size > LARGEST_OF_OTHERS:
+            return False
+        if len(terms) >= MOST_ROWS and 2 * sum(map(_is_row, terms)) > len(terms):
+            return False
+        return 2 * sum(x in made for x in terms) <= len(terms)
+
+    return _replaced(tasks, kept, pays)
+
+
+def _is_row(value: Value) -> bool:
+    """Whether the elements of a part of another array follow each other in memory."""
+    while value.primitive.view:
+        above = value.inputs[0]
+        if value.primitive is PERMUTE or (
+            value.primitive is SLICE and value.shape[-1:] != above.shape[-1:]
+        ):
+            return False
+        value = above
+    return True
+
+
+def _is_view(task: Task) -> bool:
+    return isinstance(task, PlainTask) and task.value.primitive.view
+
+
+def _replaced(
+    tasks: list[Task], kept: Collection[Value], pays: Callable[[Sequence[Value]], bool]
+) -> list[Task]:
+    """The tasks with sums of chains in their place, where that pays for the terms."""
     links = {task.values[0]: task for task in tasks if _is_link(task)}
     if len(links) < SHORTEST - 1:
         return tasks
@@ -57,7 +101,7 @@ def sums(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
             task = links[task.inputs[0]]
         if shifted and not shifted.isdisjoint(parts):  # one loop with what is around it
             continue
-        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS):
+        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS) and pays(parts):
             above = _links_above(end, links, inner)
             chains[end] = SumTask(end, parts[::-1], [*above, end])
             dropped |= above

@@ -13,6 +13,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.registry import registry
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.calculus.primitives.reduce import CUMULATIVE_SUM
 from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
@@ -21,6 +22,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
+from gradwire.runtime.engine.plan.passes.sums import SumTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
@@ -30,8 +32,8 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 from tests.together import together
 
 EXACT = (
-    "convolutions", "sums", "groups", "groups_of_few", "joins", "parts", "margins",
-    "margins_shared",
+    "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
+    "margins", "margins_shared", "small_copies",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -308,6 +310,33 @@ def test_long_sums_of_columns_add_in_order():
         plan = Plan(outputs, (passes.sums,))
         assert len(plan) < 5
         assert identical(results(plan, outputs, numbers), plain(outputs, numbers))
+
+
+def rows(matrix: Value) -> list[Value]:
+    return [matrix[i] for i in range(matrix.shape[0])]
+
+
+def test_before_machine_code_only_what_it_adds_more_slowly_is_summed():
+    """That is: many small terms that are there already, but for rows that are very many."""
+    trace = Trace()
+    x, sums = leaf(trace, 64), (passes.sums,)
+    made = [x * float(i) for i in range(2, 32)]
+    cases = (
+        (made, False),
+        ([trace.apply(CUMULATIVE_SUM, each, axis=0) for each in made], False),
+        (columns(trace, leaf(trace, 64, 30)), True),
+        (columns(trace, leaf(trace, 64, 100)), True),
+        (columns(trace, leaf(trace, 64, 12)), False),
+        (columns(trace, leaf(trace, 2000, 30)), False),
+        (rows(leaf(trace, 30, 64)), True),
+        (rows(leaf(trace, 64, 64)), True),
+        (rows(leaf(trace, 100, 64)), False),
+    )
+    for terms, replaced in cases:
+        output = total_of(terms)
+        plan = Plan([output], (passes.sums_of_others,))
+        assert any(isinstance(task, SumTask) for _, task in plan.parts) == replaced, terms[0]
+        assert any(isinstance(task, SumTask) for _, task in Plan([output], sums).parts)
 
 
 def test_grouped_sums_of_columns_add_in_order():

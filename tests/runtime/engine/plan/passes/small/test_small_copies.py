@@ -1,4 +1,4 @@
-"""Copies of small arrays in machine code, between any memory."""
+"""Copies of small arrays in machine code: any memory, joined and embedded."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gradwire.runtime.calculus import Trace
+from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.copies.small import copies, small_copy
 from gradwire.runtime.engine.plan.jobs import Joinable
+from gradwire.runtime.engine.plan.passes.small.small_copies import SmallCopyTask, small_copies
+from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
@@ -55,3 +59,36 @@ def test_what_is_large_or_of_another_kind_is_numpys() -> None:
     assert not isinstance(small_copy(other, ~other), Joinable)
     apart = np.zeros((30, 60))[:, ::2]
     assert copies([(apart, np.ones(apart.shape))]) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arrays_are_joined_and_embedded(dtype: str) -> None:
+    trace = Trace()
+    xp = trace.xp
+    x, y = (trace.apply(LEAF, shape=s, dtype=dtype) for s in ((3, 5, 2), (3, 1, 2)))
+    turned = xp.permute_dims(x, (2, 1, 0))
+    outputs = [
+        xp.concat([x, y, x], 1),
+        xp.concat([turned, turned[:, 1:]], 1),
+        xp.pad(x, [(0, 1), (2, 0), (1, 1)], 7),
+        xp.embed(x, (6, 5, 2), (slice(0, 6, 2), slice(None), slice(None)), -1),
+        xp.pad(turned, [(0, 0), (0, 0), (1, 0)]),
+    ]
+    rng = np.random.default_rng(0)
+    numbers = {v: rng.standard_normal(v.shape) for v in (x, y)}
+    plan, reference = Plan(outputs, (small_copies,)), Plan(outputs, ())
+    for each in (plan, reference):
+        for value, array in numbers.items():
+            each.leaves[value][...] = array
+        each.run()
+    steps = [step for step, task in plan.parts if isinstance(task, SmallCopyTask)]
+    assert len(steps) == len(outputs)
+    for step, value in zip(steps, outputs, strict=True):
+        assert isinstance(step, Joinable)
+        expected = reference.read(value)
+        np.testing.assert_array_equal(plan.read(value), expected)
+        plan.array(value)[...] = 0
+        job = step.job()
+        assert job is not None
+        job()
+        np.testing.assert_array_equal(plan.read(value), expected)

@@ -52,7 +52,7 @@ def _compiled(nest: Nest) -> Kernel:
     emitter = Emitter if nest.tile is None else Tiles
     if nest.store.row or nest.store.is_gathered:
         emitter = Windows if nest.store.row else Gathered
-    return Kernel(*machine.function(emitter(nest).text(), "nest", is_vector=True))
+    return Kernel(*machine.function(emitter(nest).text(), "nest"))
 
 
 def compiles(value: Value) -> bool:

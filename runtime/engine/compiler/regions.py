@@ -84,7 +84,7 @@ def compiled_region(recipe: Recipe) -> Kernel:
     """The kernel of a recipe: its frame has the address and the bytes from row to row of each
     array, then of totals, then of what is added to.
     """
-    return Kernel(*machine.function(Regions(recipe).text(), "region", is_vector=True))
+    return Kernel(*machine.function(Regions(recipe).text(), "region"))
 
 
 _SCRATCH = -1

@@ -51,4 +51,4 @@ def _kernel(dtype: str, lanes: int) -> Kernel:
             away = w.multiply(vector, w.lanes * w.bytes)
             place = w.add(target, away)
             w.store(w.plus(w.load(place), w.load(w.add(source, away))), place)
-    return Kernel(*machine.function(w.text(), "add_rows", is_vector=True))
+    return Kernel(*machine.function(w.text(), "add_rows"))

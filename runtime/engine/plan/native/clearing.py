@@ -48,4 +48,4 @@ def _kernel(lanes: int) -> Kernel:
         for away in range(0, LINE, lanes * w.bytes):
             w.stream(zeros, w.add(place, away))
     w.wait()
-    return Kernel(*machine.function(w.text(), "clear", is_vector=True))
+    return Kernel(*machine.function(w.text(), "clear"))

@@ -45,7 +45,7 @@ class Recipe(NamedTuple):
 @lru_cache(maxsize=256)
 def compiled(recipe: Recipe) -> Kernel:
     """The kernel of a recipe. Compiling ten operations takes some milliseconds, once per recipe."""
-    return Kernel(*machine.function(text(recipe), "region", is_vector=True))
+    return Kernel(*machine.function(text(recipe), "region"))
 
 
 def text(recipe: Recipe) -> str:

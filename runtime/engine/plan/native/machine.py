@@ -112,25 +112,24 @@ def address(array: NDArray[Any]) -> int:
     return found
 
 
-def function(text: str, name: str, is_vector: bool = False) -> tuple[Callable[..., None], Any]:
+def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
-    With ``is_vector`` it is written in vectors, with nothing left to optimise. Returns it with the
-    owner of its code. Code that was compiled in an earlier run is read from the user's cache (see
-    ``stored``).
+    It is written in vectors, with nothing left to optimise. Returns it with the owner of its code.
+    Code that was compiled in an earlier run is read from the user's cache (see ``stored``).
     """
     with _compiling:
-        return _function(text, name, is_vector)
+        return _function(text, name)
 
 
-def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None], Any]:
+def _function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     from gradwire.runtime.engine.plan.native.functions import avx512
 
     llvm, target = _llvmlite().binding, target_machine(2)
     text, added = avx512.announced(text), avx512.libraries(text)
-    key = stored.key([text, *added, name, str(is_vector), *_versions(), *map(str, _host())])
+    key = stored.key([text, *added, name, *_versions(), *map(str, _host())])
     code = stored.load(key)
-    module = llvm.parse_assembly("") if code else ready(text, added, target, is_vector)
+    module = llvm.parse_assembly("") if code else ready(text, added, target)
     engine = llvm.create_mcjit_compiler(module, target)
     engine.set_object_cache(
         notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
@@ -140,13 +139,18 @@ def _function(text: str, name: str, is_vector: bool) -> tuple[Callable[..., None
     return _owning(_PROTOTYPE, engine, name), engine
 
 
-def ready(text: str, added: Sequence[str], target: Any, is_vector: bool) -> Any:
-    """The module of a text, with those ``added`` that it calls, for the code of a target."""
-    module = _llvmlite().binding.parse_assembly(text)
-    if not is_vector:
-        optimise(module, target)
+def ready(text: str, added: Sequence[str], target: Any) -> Any:
+    """The module of a text, with those ``added`` that it calls put where they are called."""
+    llvm = _llvmlite().binding
+    module = llvm.parse_assembly(text)
     if added:
-        inline(module, target, added)
+        for each in added:
+            module.link_in(llvm.parse_assembly(each))
+        inlining = llvm.create_new_module_pass_manager()
+        inlining.add_always_inliner_pass()
+        inlining.run(
+            module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options())
+        )
     return module
 
 
@@ -165,29 +169,6 @@ def _versions() -> tuple[str, ...]:
     """What else the code depends on."""
     llvmlite = _llvmlite()
     return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
-
-
-def optimise(module: Any, target: Any) -> None:
-    """Do what LLVM does for code that is not written in vectors."""
-    passes = _passes(target)
-    passes.getModulePassManager().run(module, passes)
-
-
-def inline(module: Any, target: Any, added: Sequence[str]) -> None:
-    """Put the code of these modules where their functions are called."""
-    llvm = _llvmlite().binding
-    for text in added:
-        module.link_in(llvm.parse_assembly(text))
-    inlining = llvm.create_new_module_pass_manager()
-    inlining.add_always_inliner_pass()
-    inlining.run(module, _passes(target))
-
-
-def _passes(target: Any) -> Any:
-    llvm = _llvmlite().binding
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = False
-    return llvm.create_pass_builder(target, tuning)
 
 
 def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:

@@ -46,7 +46,7 @@ def factored(lanes: int) -> Kernel:
             pivot = w.load_element(w.add(upper, w.multiply(step, w.bytes)))
             _note(w, sign, pivot, w.put(f"icmp eq i64 {step}, {best}"))
             _eliminate(w, first, step, pivot, vectors)
-    return Kernel(*machine.function(w.text(), "factored", is_vector=True))
+    return Kernel(*machine.function(w.text(), "factored"))
 
 
 def _row(w: Assembly, first: str, i: str) -> str:
@@ -124,7 +124,7 @@ def substituted(lanes: int, vectors: int, is_turned: bool) -> Kernel:
         sides.substitute("up", divides=not is_turned)
         if is_turned:
             sides.change_places(pivots)
-    return Kernel(*machine.function(w.text(), "substituted", is_vector=True))
+    return Kernel(*machine.function(w.text(), "substituted"))
 
 
 class _Sides:

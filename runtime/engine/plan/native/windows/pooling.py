@@ -105,7 +105,7 @@ def shared(how: Window, beside: bool, clipped: bool) -> Kernel:
         else:
             for base, found in (("out", most), ("won", w.over(g, count))):
                 w.store(found, _place(w, base, "out", plane, row, column, w.bytes))
-    return Kernel(*machine.function(w.text(), "shared", is_vector=True))
+    return Kernel(*machine.function(w.text(), "shared"))
 
 
 @lru_cache(maxsize=64)
@@ -140,7 +140,7 @@ def around(how: Around, compares: bool, clipped: bool) -> Kernel:
                             total = w.plus(total, share)
                     found.append(_clipped(w, total, x) if clipped else total)
                 w.store_side_by_side(found, _place(w, "out", "out", plane, y, column, step))
-    return Kernel(*machine.function(w.text(), "around", is_vector=True))
+    return Kernel(*machine.function(w.text(), "around"))
 
 
 @lru_cache(maxsize=64)
@@ -153,7 +153,7 @@ def in_turns(dtype: str, lanes: int, phases: int) -> Kernel:
         parts = [w.plus(w.load(x), w.constant(0.0)) for x in places]  # makes 0 of −0
         out = _place(w, "out", "out", plane, row, column, phases * w.bytes)
         w.store_side_by_side(parts, out)
-    return Kernel(*machine.function(w.text(), "in_turns", is_vector=True))
+    return Kernel(*machine.function(w.text(), "in_turns"))
 
 
 @contextmanager

@@ -44,8 +44,8 @@ def main(processor: str, *works: str) -> None:
     host = machine._Host(processor, "", 4, False)
     machine._host = lambda: host  # type: ignore[assignment]  # for this process
 
-    def emitted(text: str, name: str, is_vector: bool = False) -> tuple[Any, Any]:
-        module = machine.ready(avx512.announced(text), avx512.libraries(text), target, is_vector)
+    def emitted(text: str, name: str) -> tuple[Any, Any]:
+        module = machine.ready(avx512.announced(text), avx512.libraries(text), target)
         module.verify()
         found = re.findall(r"^\s+([a-z]\S*)[ \t]+(.*)$", target.emit_assembly(module), re.M)
         print(json.dumps({"name": name, "code": [" ".join(line) for line in found]}))

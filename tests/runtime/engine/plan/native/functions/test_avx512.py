@@ -46,10 +46,8 @@ def test_their_code_takes_the_place_of_the_calls(monkeypatch: pytest.MonkeyPatch
     machine.target_machine(2)  # or none is known
     target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
     found = module("tanh", "sigmoid")
-    compiled = llvm.parse_assembly(avx512.announced(found))
-    machine.inline(
-        compiled, target.create_target_machine(cpu="skylake-avx512"), avx512.libraries(found)
-    )
+    target_machine = target.create_target_machine(cpu="skylake-avx512")
+    compiled = machine.ready(avx512.announced(found), avx512.libraries(found), target_machine)
     (region,) = [f for f in compiled.functions if f.name == "region"]
     assert "call" in str(region)
     assert "@avx512" not in str(region)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -167,9 +168,20 @@ def divergence(
 
 
 def poisson(
-    x: Staged, target: Staged, reduction: Reduction = "mean", logarithm: bool = True, eps: float = 0
+    x: Staged,
+    target: Staged,
+    reduction: Reduction = "mean",
+    logarithm: bool = True,
+    eps: float = 0,
+    full: bool = False,
 ) -> Staged:
-    """Minus the logarithm of a Poisson probability, without its constant; ``x`` is the rate."""
-    if logarithm:
-        return reduced(put("Exp", x) - target * x, reduction)
-    return reduced(x - target * put("Log", x + eps), reduction)
+    """Minus the logarithm of a Poisson probability of the rate ``x``; with its constant by
+    Stirling's formula, for targets above 1, only where it is ``full``.
+    """
+    y = put("Exp", x) - target * x if logarithm else x - target * put("Log", x + eps)
+    if full:
+        large = target > 1
+        n = put("Where", large, x.stage.cast(target, x.dtype), x.like(2))
+        constant = n * put("Log", n) - n + 0.5 * put("Log", n * (2 * math.pi))
+        y = y + put("Where", large, constant, n.like(0))
+    return reduced(y, reduction)

@@ -125,7 +125,7 @@ enter({
     ),
     "reciprocal": lambda _, x: 1.0 / _floating(x),
     "rsqrt": lambda _, x: 1.0 / put("Sqrt", x),
-    "exp2": lambda _, x: put("Exp", x * math.log(2)),
+    "exp2": lambda _, x: put("Exp", _floating(x) * math.log(2)),
     "log2": lambda _, x: el.logarithm(x, 2),
     "log10": lambda _, x: el.logarithm(x, 10),
     "logaddexp": meaning(el.log_add_exp),
@@ -133,9 +133,9 @@ enter({
         el.log_add_exp(a * math.log(2), b * math.log(2)) * (1 / math.log(2))
     ),
     "hypot": meaning(el.hypotenuse),
-    **dict.fromkeys(("sinc", "special_sinc"), meaning(el.sinc)),
-    "deg2rad": lambda _, x: x * (math.pi / 180),
-    "rad2deg": lambda _, x: x * (180 / math.pi),
+    **dict.fromkeys(("sinc", "special_sinc"), lambda _, x: el.sinc(_floating(x))),
+    "deg2rad": lambda _, x: _floating(x) * (math.pi / 180),
+    "rad2deg": lambda _, x: _floating(x) * (180 / math.pi),
     "erfc": lambda _, x: 1.0 - put("Erf", x),
     "lerp": lambda _, start, end, weight: start + (end - start) * weight,
     **dict.fromkeys(("xlogy", "special_xlogy"), of_pair(el.times_logarithm)),
@@ -148,9 +148,11 @@ enter({
         "Where", stage.cast(mask, "bool"), stage.cast(like(stage, value, x), x.dtype), x
     ),
     "nan_to_num": meaning(el.nan_to_num),
-    **dict.fromkeys(("logit", "special_logit"), meaning(el.logit)),
+    **dict.fromkeys(
+        ("logit", "special_logit"), lambda _, x, eps=None: el.logit(_floating(x), eps)
+    ),
     "isclose": lambda _, a, b, rtol=1e-5, atol=1e-8, *rest: (
-        put("Abs", a - b) <= put("Abs", b) * rtol + atol
+        put("Abs", a - b) <= put("Abs", _floating(b)) * rtol + atol
     ),
     "heaviside": meaning(el.heaviside),
     **dict.fromkeys(("complex", "real", "imag", "view_as_real", "view_as_complex"), _complex),

@@ -80,7 +80,7 @@ enter({
         x, target, _HOW[reduction], log_target
     ),
     "poisson_nll_loss": lambda _, x, target, log_input, full, eps, reduction: losses.poisson(
-        x, target, _HOW[reduction], log_input, eps
+        x, target, _HOW[reduction], log_input, eps, full
     ),
     "binary_cross_entropy": lambda _, p, target, weight=None, reduction=1: losses.binary(
         p, target, _HOW[reduction], weight, given="probabilities", edges="steep"

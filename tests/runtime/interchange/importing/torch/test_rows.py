@@ -13,6 +13,11 @@ from gradwire.runtime.interchange.importing.torch.operators.families import find
 
 X = torch.randn((3, 4), generator=torch.Generator().manual_seed(0))
 ONES = X.reshape(1, 3, 1, 4)
+COUNTS, BYTES, TRUTH = (
+    torch.tensor([0, 1, 2, 7]),
+    torch.tensor([1, 250]).byte(),
+    torch.tensor([True]),
+)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,11 @@ ONES = X.reshape(1, 3, 1, 4)
         ("cumsum.default", (X > 0, 1), {}),
         ("scatter_reduce.two", (X, 1, torch.tensor([[0, 0]]), X, "mean"), {}),
         ("slice_scatter.default", (X, X[:, :2], 1, 0, 4, 2), {}),
+        *((f"{name}.default", (x,), {}) for x in (COUNTS, BYTES, TRUTH)
+          for name in ("exp2", "sinc", "deg2rad", "rad2deg", "logit", "erfc", "rsqrt", "log2")),
+        ("isclose.default", (torch.tensor([100_001]), torch.tensor([100_000])), {}),
+        ("poisson_nll_loss.default", (X, COUNTS.float(), True, True, 1e-8, 0), {}),
+        ("poisson_nll_loss.default", (X.abs(), COUNTS, False, True, 1e-8, 1), {}),
     ],
 )  # fmt: skip
 def test_a_row_gives_what_pytorch_gives(name, args, more):

@@ -136,7 +136,9 @@ class Rooms:
         task = self._makers[value]
         if array.flags.c_contiguous:
             return True
-        return task.writes_rows and (array.shape[-1] == 1 or array.strides[-1] == array.itemsize)
+        if array.shape[-1] == 1 or array.strides[-1] == array.itemsize:
+            return task.writes_rows
+        return task.writes_columns and array.ndim > 1 and array.strides[-2] == array.itemsize
 
     def _array(self, value: Value) -> Array | None:
         """The array in which a value is to be computed; None if any will do."""

@@ -45,6 +45,8 @@ class Task:
     """Inputs whose memory a value of the same shape and dtype may take over."""
     writes_rows: bool = False
     """Whether there may be gaps between the rows of its values."""
+    writes_columns: bool = False
+    """Whether columns of its values, and not rows, may lie side by side."""
     one_block: bool = False
     """Whether values of one shape and dtype lie side by side in memory."""
     divides_products: bool = False

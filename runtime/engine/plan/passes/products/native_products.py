@@ -75,6 +75,7 @@ class ProductTask(PlainTask):
     """Products of matrices."""
 
     divides_products = True
+    writes_columns = True
 
     def __init__(self, task: PlainTask) -> None:
         super().__init__(task.value, task.inputs)

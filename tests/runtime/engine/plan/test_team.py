@@ -152,13 +152,14 @@ within.join()
 @pytest.mark.night
 def test_a_process_ends_in_the_middle_of_work() -> None:
     run("""
-from gradwire.runtime.engine.plan.native.logarithms import logarithms
-from gradwire.runtime.engine.plan.native.machine import frame, library
+from gradwire.runtime.engine.plan.native import clearing, machine
 
 meet()
-numbers = np.ones(100_000)
-places = frame(("log", "numbers"), log=library("log"), numbers=numbers)
-step = jobs.divided(logarithms(), places, numbers.size, 10**6)
+numbers = np.ones(1 << 22, np.uint8)
+lines = numbers[-machine.address(numbers) % clearing.LINE :]
+places = machine.frame(clearing.CLEAR, out=lines)
+kernel = clearing._kernel(machine.lanes())
+step = jobs.divided(kernel, places, lines.size // clearing.LINE, 10**6)
 
 def work():
     while True:

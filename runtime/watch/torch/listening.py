@@ -62,7 +62,7 @@ def end(listener: Listener) -> None:
         torch.autograd.backward = _real.pop("backward")
         torch.Tensor.backward = _real.pop("method")
         if (own := _real.pop("filter")) in warnings.filters:
-            warnings.filters.remove(own)  # type: ignore[attr-defined]  # it is a list
+            warnings.filters.remove(own)  # type: ignore[attr-defined]  # a list, typed Sequence
 
 
 @atexit.register

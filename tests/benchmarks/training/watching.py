@@ -26,17 +26,12 @@ import gradwire as gw
 from tests.benchmarks.captures.light import Gpt
 
 
-class Classifier(nn.Module):
-    """A model of sequences of tokens and its loss, for random labels."""
-
-    def forward(self, tokens: Any) -> Any:
-        return nn.functional.cross_entropy(self.logits(tokens), tokens[:, 0] % 2)
-
-    def logits(self, tokens: Any) -> Any:
-        raise NotImplementedError
+def loss_of(logits: Any, tokens: Any) -> Any:
+    """The loss of a classifier of sequences of tokens, for random labels."""
+    return nn.functional.cross_entropy(logits, tokens[:, 0] % 2)
 
 
-class Bert(Classifier):
+class Bert(nn.Module):
     """A transformer of the size of BERT-base."""
 
     def __init__(self, layers: int) -> None:
@@ -46,11 +41,11 @@ class Bert(Classifier):
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.head = nn.Linear(768, 2)
 
-    def logits(self, tokens: Any) -> Any:
-        return self.head(self.encoder(self.table(tokens)).mean(1))
+    def forward(self, tokens: Any) -> Any:
+        return loss_of(self.head(self.encoder(self.table(tokens)).mean(1)), tokens)
 
 
-class Small(Classifier):
+class Small(nn.Module):
     """A perceptron of 100 parameters, each so small that what is done for each of them tells."""
 
     def __init__(self) -> None:
@@ -59,11 +54,11 @@ class Small(Classifier):
         self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(49))
         self.head = nn.Linear(16, 2, bias=False)
 
-    def logits(self, tokens: Any) -> Any:
+    def forward(self, tokens: Any) -> Any:
         x = self.table(tokens).mean(1)
         for layer in self.layers:  # past which gradient gets: numbers near 0 are slow to add
             x = x + 0.1 * layer(x).relu()
-        return self.head(x)
+        return loss_of(self.head(x), tokens)
 
 
 WORDS = 5000

@@ -7,12 +7,16 @@ import subprocess
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.plan.jobs import Job
 
 pytest.importorskip("llvmlite")
 
@@ -51,6 +55,12 @@ def processor_time(thread: threading.Thread) -> float:
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
 
 
+def noted() -> tuple[Job, set[int]]:
+    """A job of twenty parts, and the threads that have taken one."""
+    found: set[int] = set()
+    return job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20), found
+
+
 def two_at_once() -> None:
     meet = threading.Barrier(2, timeout=60)
     job(lambda *_: meet.wait(), 2)()
@@ -85,8 +95,7 @@ def test_a_caller_sleeps_until_others_are_done() -> None:
 
 def test_threads_that_are_not_asked_stay_out() -> None:
     two_at_once()
-    found: set[int] = set()
-    work = job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20)
+    work, found = noted()
     work.helpers = 0
     team().share(work)
     assert found == {threading.get_ident()}
@@ -98,8 +107,8 @@ def test_no_more_threads_help_than_a_job_is_worth() -> None:
     own.share(job(lambda *_: meet.wait(), 3))  # all are awake
     threads.limit(2)
     for _ in range(20):
-        found: set[int] = set()
-        own.share(job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20))  # noqa: B023  # called within its own turn
+        work, found = noted()
+        own.share(work)
         assert len(found) <= 2
     own.end()
 

@@ -13,6 +13,7 @@ import re
 import sys
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import llvmlite.binding as llvm
 
@@ -42,7 +43,6 @@ def main(processor: str, *works: str) -> None:
     """Print what is compiled for the works."""
     target = target_of(processor)
     host = machine._Host(processor, "", 4, False)
-    machine._host = lambda: host  # type: ignore[assignment]  # for this process
 
     def emitted(text: str, name: str) -> tuple[Any, Any]:
         module = machine.ready(avx512.announced(text), avx512.libraries(text), target)
@@ -51,11 +51,10 @@ def main(processor: str, *works: str) -> None:
         print(json.dumps({"name": name, "code": [" ".join(line) for line in found]}))
         return SimpleNamespace(place=0), None
 
-    machine.function = emitted  # type: ignore[assignment]  # for this process
-    for name in works:
-        work = WORKS[name]()
-        engine = NumpyEngine(FAST, 1)
-        Session(work.diagram, engine=engine).prepare(feeds=tuple(work.data), values=("loss",))
+    with patch.object(machine, "_host", lambda: host), patch.object(machine, "function", emitted):
+        for name in works:
+            work, engine = WORKS[name](), NumpyEngine(FAST, 1)
+            Session(work.diagram, engine=engine).prepare(feeds=tuple(work.data), values=("loss",))
 
 
 if __name__ == "__main__":

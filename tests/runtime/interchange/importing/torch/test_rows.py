@@ -9,7 +9,7 @@ from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
 
 torch = pytest.importorskip("torch")
-from gradwire.runtime.interchange.importing.torch.operators.families import find  # noqa: E402
+from gradwire.runtime.interchange.importing.torch.operators.families import find  # noqa: E402  # needs torch
 
 X = torch.randn((3, 4), generator=torch.Generator().manual_seed(0))
 ONES = X.reshape(1, 3, 1, 4)

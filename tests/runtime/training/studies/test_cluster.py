@@ -55,12 +55,13 @@ def test_what_goes_wrong_in_a_training_is_said_and_the_others_go_on(scheduler):
     assert ended[0].reason
 
 
-def test_stopping_leaves_what_has_ended(scheduler):
+def test_stopping_starts_no_further_training_and_leaves_what_has_ended(scheduler):
     ended = []
-    tasks = [SHORT, Task(Variant(), 0, 30_000)]
-    for number, _ in on_cluster(Work.on(line()), tasks, scheduler, lambda: bool(ended)):
+    for number, trained in on_cluster(Work.on(line()), [SHORT] * 6, scheduler, lambda: bool(ended)):
+        assert trained.status == "trained"
         ended.append(number)
-    assert ended == [0]
+    # Both workers may have ended theirs when it is asked.
+    assert ended and set(ended) <= {0, 1}
 
 
 def end_what_trains(address):

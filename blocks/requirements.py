@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Value
 
-def require_float(x: Any, port: str) -> None:
+
+def require_float(x: Value, port: str) -> None:
     """Raise DTypeError unless the input ``x`` at ``port`` is floating."""
     if not x.dtype.startswith("float"):
         raise DTypeError(
@@ -18,7 +21,7 @@ def require_float(x: Any, port: str) -> None:
         )
 
 
-def require_integer(x: Any, port: str) -> None:
+def require_integer(x: Value, port: str) -> None:
     """Raise DTypeError unless the input ``x`` at ``port`` is an integer."""
     if not x.dtype.startswith(("int", "uint")):
         raise DTypeError(
@@ -29,7 +32,7 @@ def require_integer(x: Any, port: str) -> None:
         )
 
 
-def require_axis(x: Any, axis: int) -> int:
+def require_axis(x: Value, axis: int) -> int:
     """``axis`` of ``x`` counted from 0; raises ShapeError if x has no such axis."""
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(

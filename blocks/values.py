@@ -31,6 +31,10 @@ _UNSIGNED_ONLY = 2.0**63
 _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
 
 
+Array: TypeAlias = "NDArray[Any]"
+"""An array of any dtype."""
+
+
 def dtype_name(array: NDArray[Any]) -> str:
     """The name of an array's dtype."""
     return _NAMES.get(array.dtype) or array.dtype.name

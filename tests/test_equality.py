@@ -58,6 +58,9 @@ def names_in(module: str) -> dict[str, Any]:
             except ModuleNotFoundError as error:
                 require_foreign(error)
                 found |= {alias.asname or alias.name: Foreign for alias in statement.names}
+            except ImportError:  # which the other module has for annotations alone, too
+                theirs = names_in(str(statement.module))
+                found |= {name.asname or name.name: theirs[name.name] for name in statement.names}
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from gradwire.blocks.library.sources import Variable
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape, Source
+    from gradwire.blocks.symbolic import Namespace, Value
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848, 1.0507009873554804934
 
@@ -23,7 +24,7 @@ class Tanh(Elementwise):
     symbol: ClassVar[str] = "tanh"
     formula: ClassVar[str] = r"y = \tanh x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.tanh(x)
 
 
@@ -33,7 +34,7 @@ class Sigmoid(Elementwise):
     symbol: ClassVar[str] = "σ"
     formula: ClassVar[str] = r"y = \frac{1}{1 + e^{-x}}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sigmoid(x)
 
 
@@ -43,7 +44,7 @@ class Relu(Elementwise):
     symbol: ClassVar[str] = "relu"
     formula: ClassVar[str] = r"y = \max(x, 0)"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.relu(x)
 
 
@@ -60,7 +61,7 @@ class LeakyRelu(Elementwise):
     slope: float = 0.01
     """Slope s of the negative side, dimensionless."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.where(x > 0, x, self.slope * x)
 
 
@@ -78,7 +79,7 @@ class Elu(Elementwise):
     alpha: float = 1.0
     """Depth α of the negative side, in units of x."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return _smooth_rectifier(xp, x, self.alpha, 1.0)
 
 
@@ -94,7 +95,7 @@ class Selu(Elementwise):
         r"y = \lambda \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}"
     )
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return _SELU_SCALE * _smooth_rectifier(xp, x, _SELU_ALPHA, 1.0)
 
 
@@ -112,7 +113,7 @@ class Celu(Elementwise):
     alpha: Annotated[float, Field(gt=0)] = 1.0
     """Depth α of the negative side, in units of x."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return _smooth_rectifier(xp, x, self.alpha, self.alpha)
 
 
@@ -133,7 +134,7 @@ class PRelu(Elementwise):
         shapes = {"x": output, "slope": ()}
         return {n: s for n, s in shapes.items() if s is not None and inputs.get(n, ()) is None}
 
-    def forward(self, xp: Any, x: Any, slope: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, slope: Value) -> Value:
         return xp.where(x > 0, x, slope * x)
 
 
@@ -151,7 +152,7 @@ class HardSigmoid(Elementwise):
     beta: float = 0.5
     """Output β at 0."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.clip(self.alpha * xp.as_float(x) + self.beta, 0.0, 1.0)
 
 
@@ -164,7 +165,7 @@ class HardSwish(Elementwise):
     symbol: ClassVar[str] = "hsw"
     formula: ClassVar[str] = r"y = x \max(0, \min(\tfrac{x}{6} + \tfrac{1}{2}, 1))"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         x = xp.as_float(x)
         return x * xp.clip(x / 6 + 0.5, 0.0, 1.0)
 
@@ -178,7 +179,7 @@ class Mish(Elementwise):
     symbol: ClassVar[str] = "mish"
     formula: ClassVar[str] = r"y = x \tanh \ln(1 + e^x)"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         x = xp.as_float(x)
         return x * xp.tanh(xp.softplus(x))
 
@@ -198,7 +199,7 @@ class Gelu(Elementwise):
     approximate: Literal["none", "tanh"] = "none"
     """Exact, or by a tanh."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if self.approximate == "none":
             return 0.5 * x * (1 + xp.erf(x * math.sqrt(0.5)))
         return 0.5 * x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
@@ -210,7 +211,7 @@ class Silu(Elementwise):
     symbol: ClassVar[str] = "silu"
     formula: ClassVar[str] = r"y = \frac{x}{1 + e^{-x}}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return x * xp.sigmoid(x)
 
 
@@ -220,7 +221,7 @@ class Softplus(Elementwise):
     symbol: ClassVar[str] = "soft+"
     formula: ClassVar[str] = r"y = \ln(1 + e^x)"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.softplus(x)
 
 
@@ -236,7 +237,7 @@ class Softmax(Elementwise):
     axis: int = -1
     """Axis along which they sum to 1; negative counts from the end."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.softmax(x, axis=self.axis)
 
 
@@ -252,11 +253,11 @@ class LogSoftmax(Elementwise):
     axis: int = -1
     """Axis along which the sum runs; negative counts from the end."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.log_softmax(x, axis=self.axis)
 
 
-def _smooth_rectifier(xp: Any, x: Any, depth: float, width: float) -> Any:
+def _smooth_rectifier(xp: Namespace, x: Value, depth: float, width: float) -> Value:
     """X above 0, else ``depth * (e ** (x / width) - 1)``."""
     x = xp.as_float(x)
     # The branch not taken would overflow and make the gradient NaN.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.elementwise import Elementwise
 from gradwire.blocks.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Operand, Value
 
 
 class Add(Elementwise):
@@ -19,7 +22,7 @@ class Add(Elementwise):
     symbol: ClassVar[str] = "+"
     formula: ClassVar[str] = r"y = a + b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return a + b
 
 
@@ -29,7 +32,7 @@ class Sub(Elementwise):
     symbol: ClassVar[str] = "−"
     formula: ClassVar[str] = r"y = a - b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return a - b
 
 
@@ -39,7 +42,7 @@ class Mul(Elementwise):
     symbol: ClassVar[str] = "·"
     formula: ClassVar[str] = r"y = a \, b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return a * b
 
 
@@ -52,7 +55,7 @@ class Div(Elementwise):
     symbol: ClassVar[str] = "÷"
     formula: ClassVar[str] = r"y = \frac{a}{b}"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return a / b
 
 
@@ -67,7 +70,7 @@ class Mod(Elementwise):
     symbol: ClassVar[str] = "mod"
     formula: ClassVar[str] = r"y = a - b \left\lfloor \frac{a}{b} \right\rfloor"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.remainder(a, b)
 
 
@@ -77,7 +80,7 @@ class Neg(Elementwise):
     symbol: ClassVar[str] = "−x"
     formula: ClassVar[str] = r"y = -x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return -x
 
 
@@ -92,7 +95,7 @@ class Pow(Elementwise):
     symbol: ClassVar[str] = "aᵇ"
     formula: ClassVar[str] = r"y = a^{b}"
 
-    def forward(self, xp: Any, a: Any, b: Any = 2) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 2) -> Value:
         return a**b
 
 
@@ -106,7 +109,7 @@ class Maximum(Elementwise):
     symbol: ClassVar[str] = "max"
     formula: ClassVar[str] = r"y = \max(a, b)"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.maximum(a, b)
 
 
@@ -120,7 +123,7 @@ class Minimum(Elementwise):
     symbol: ClassVar[str] = "min"
     formula: ClassVar[str] = r"y = \min(a, b)"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.minimum(a, b)
 
 
@@ -133,7 +136,7 @@ class AddN(Elementwise):
     symbol: ClassVar[str] = "Σ"
     formula: ClassVar[str] = r"y = \sum_i t_i"
 
-    def forward(self, xp: Any, *terms: Any) -> Any:
+    def forward(self, xp: Namespace, *terms: Value) -> Value:
         if not terms:
             raise ShapeError(
                 "Nothing to add.", expected="one term or more", next_step="Wire terms.0."

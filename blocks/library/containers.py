@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -14,6 +14,9 @@ from gradwire.blocks.errors import Location, TraceError
 from gradwire.blocks.path_lists import PathList
 from gradwire.blocks.paths import UNWRITTEN, Path, parse_path, path_text
 from gradwire.blocks.trees import Kind, Passive, Tree, joined, passive, shown
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 def _from_text(data: Any) -> Any:
@@ -66,7 +69,7 @@ class Pack(Block):
     def _extra_values(self) -> list[Any]:
         return [leaf.value for leaf in passive(self.extras).leaves.values()]
 
-    def forward(self, xp: Any, *items: Any) -> Any:
+    def forward(self, xp: Namespace, *items: Value | Tree) -> Tree:
         if self.keys is None and not self.extras:
             return joined(Kind.SEQUENCE, (((i,), item) for i, item in enumerate(items)))
         keys = self.keys or ()
@@ -112,7 +115,7 @@ class Unpack(Block):
     def output_names(self) -> tuple[str, ...]:
         return self.paths
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value | Tree) -> tuple[Value | Tree, ...]:
         tree = require_tree(x, "x")
         return tuple(tree.at(path) for path in self.paths)
 
@@ -130,8 +133,9 @@ class Pick(Block):
     path: str = ""
     """Path of the part, such as ``encoder/w``; empty for the whole tree."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
-        return require_tree(x, "x").at(self.path)
+    def forward(self, xp: Namespace, x: Value | Tree) -> Value | Tree:
+        part: Value | Tree = require_tree(x, "x").at(self.path)
+        return part
 
 
 class Merge(Block):
@@ -149,9 +153,10 @@ class Merge(Block):
     clash: Literal["error", "first", "second"] = "error"
     """How to resolve a clash: keep the part of a (first) or of b (second), or raise an error."""
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value | Tree, b: Value | Tree) -> Tree:
+        a, b = require_tree(a, "a"), require_tree(b, "b")
         for port, item in (("a", a), ("b", b)):
-            if require_tree(item, port).nodes[()] is not Kind.MAPPING:
+            if item.nodes[()] is not Kind.MAPPING:
                 raise TraceError(
                     "Only mappings can be merged.",
                     location=Location(port=port),
@@ -175,7 +180,7 @@ class Merge(Block):
         )
 
 
-def require_tree(x: Any, port: str) -> Tree:
+def require_tree(x: Value | Tree, port: str) -> Tree:
     """``x``; raises TraceError unless it is a tree."""
     if isinstance(x, Tree):
         return x

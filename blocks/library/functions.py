@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from gradwire.blocks.elementwise import Elementwise
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class Abs(Elementwise):
@@ -17,7 +20,7 @@ class Abs(Elementwise):
     symbol: ClassVar[str] = "|x|"
     formula: ClassVar[str] = r"y = |x|"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.abs(x)
 
 
@@ -27,7 +30,7 @@ class Square(Elementwise):
     symbol: ClassVar[str] = "x²"
     formula: ClassVar[str] = r"y = x^2"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.square(x)
 
 
@@ -37,7 +40,7 @@ class Sqrt(Elementwise):
     symbol: ClassVar[str] = "√"
     formula: ClassVar[str] = r"y = \sqrt{x}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sqrt(x)
 
 
@@ -47,7 +50,7 @@ class Exp(Elementwise):
     symbol: ClassVar[str] = "eˣ"
     formula: ClassVar[str] = r"y = e^x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.exp(x)
 
 
@@ -57,7 +60,7 @@ class Expm1(Elementwise):
     symbol: ClassVar[str] = "eˣ−1"
     formula: ClassVar[str] = r"y = e^x - 1"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.expm1(x)
 
 
@@ -67,7 +70,7 @@ class Log(Elementwise):
     symbol: ClassVar[str] = "ln"
     formula: ClassVar[str] = r"y = \ln x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.log(x)
 
 
@@ -77,7 +80,7 @@ class Log1p(Elementwise):
     symbol: ClassVar[str] = "ln1p"
     formula: ClassVar[str] = r"y = \ln(1 + x)"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.log1p(x)
 
 
@@ -87,7 +90,7 @@ class Sin(Elementwise):
     symbol: ClassVar[str] = "sin"
     formula: ClassVar[str] = r"y = \sin x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sin(x)
 
 
@@ -97,7 +100,7 @@ class Cos(Elementwise):
     symbol: ClassVar[str] = "cos"
     formula: ClassVar[str] = r"y = \cos x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.cos(x)
 
 
@@ -107,7 +110,7 @@ class Tan(Elementwise):
     symbol: ClassVar[str] = "tan"
     formula: ClassVar[str] = r"y = \tan x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.tan(x)
 
 
@@ -120,7 +123,7 @@ class Arcsin(Elementwise):
     symbol: ClassVar[str] = "asin"
     formula: ClassVar[str] = r"y = \arcsin x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arcsin(x)
 
 
@@ -133,7 +136,7 @@ class Arccos(Elementwise):
     symbol: ClassVar[str] = "acos"
     formula: ClassVar[str] = r"y = \arccos x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arccos(x)
 
 
@@ -143,7 +146,7 @@ class Arctan(Elementwise):
     symbol: ClassVar[str] = "atan"
     formula: ClassVar[str] = r"y = \arctan x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arctan(x)
 
 
@@ -156,7 +159,7 @@ class Arctan2(Elementwise):
     symbol: ClassVar[str] = "atan2"
     formula: ClassVar[str] = r"y = \operatorname{atan2}(a, b)"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.arctan2(a, b)
 
 
@@ -166,7 +169,7 @@ class Sinh(Elementwise):
     symbol: ClassVar[str] = "sinh"
     formula: ClassVar[str] = r"y = \sinh x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sinh(x)
 
 
@@ -176,7 +179,7 @@ class Cosh(Elementwise):
     symbol: ClassVar[str] = "cosh"
     formula: ClassVar[str] = r"y = \cosh x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.cosh(x)
 
 
@@ -186,7 +189,7 @@ class Arcsinh(Elementwise):
     symbol: ClassVar[str] = "asinh"
     formula: ClassVar[str] = r"y = \operatorname{arsinh} x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arcsinh(x)
 
 
@@ -199,7 +202,7 @@ class Arccosh(Elementwise):
     symbol: ClassVar[str] = "acosh"
     formula: ClassVar[str] = r"y = \operatorname{arcosh} x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arccosh(x)
 
 
@@ -212,7 +215,7 @@ class Arctanh(Elementwise):
     symbol: ClassVar[str] = "atanh"
     formula: ClassVar[str] = r"y = \operatorname{artanh} x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.arctanh(x)
 
 
@@ -222,7 +225,7 @@ class Erf(Elementwise):
     symbol: ClassVar[str] = "erf"
     formula: ClassVar[str] = r"y = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, dt"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.erf(x)
 
 
@@ -232,7 +235,7 @@ class Sign(Elementwise):
     symbol: ClassVar[str] = "sgn"
     formula: ClassVar[str] = r"y = \operatorname{sgn} x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sign(x)
 
 
@@ -242,7 +245,7 @@ class Round(Elementwise):
     symbol: ClassVar[str] = "⌊x⌉"
     formula: ClassVar[str] = r"y = \lfloor x \rceil"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.round(x)
 
 
@@ -252,7 +255,7 @@ class Floor(Elementwise):
     symbol: ClassVar[str] = "⌊x⌋"
     formula: ClassVar[str] = r"y = \lfloor x \rfloor"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.floor(x)
 
 
@@ -262,7 +265,7 @@ class Ceil(Elementwise):
     symbol: ClassVar[str] = "⌈x⌉"
     formula: ClassVar[str] = r"y = \lceil x \rceil"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.ceil(x)
 
 
@@ -292,7 +295,7 @@ class Clip(Elementwise):
         high = "∞)" if self.max is None else f"{self.max:g}]"
         return f"{low}, {high}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if x.dtype.startswith("float"):
             return xp.clip(x, self.min, self.max)
         x = xp.astype(x, "int64") if x.dtype == "bool" else x

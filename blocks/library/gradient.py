@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from gradwire.blocks.path_lists import PathList  # noqa: TC001  # pydantic needs
 from gradwire.blocks.paths import Path, effort, matches, path_text
 from gradwire.blocks.requirements import require_float
 from gradwire.blocks.trees import Tree, shown, stacked
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class StopGradient(Elementwise):
@@ -54,7 +57,7 @@ class StopGradient(Elementwise):
             return "open"
         return f"spares {len(self.spare)}" if self.spare else self.symbol
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value | Tree) -> Value | Tree:
         if isinstance(x, Tree):
             return self._stopped(xp, x)
         if self.only is not None or self.spare:
@@ -69,7 +72,7 @@ class StopGradient(Elementwise):
         """The tree to whose paths the patterns apply, with sequences stacked if so configured."""
         return stacked(tree, self._chosen, stack) if self.sequences == "stacked" else tree
 
-    def _stopped(self, xp: Any, tree: Tree) -> Tree:
+    def _stopped(self, xp: Namespace, tree: Tree) -> Tree:
         self._require_few_comparisons(tree)
         self._report_idle_patterns(xp, tree)
         result = self.selectable(tree, xp.stack).map(
@@ -97,7 +100,7 @@ class StopGradient(Elementwise):
                 next_step="Select containers instead of leaves, and use ** in few patterns.",
             )
 
-    def _report_idle_patterns(self, xp: Any, tree: Tree) -> None:
+    def _report_idle_patterns(self, xp: Namespace, tree: Tree) -> None:
         for pattern in (*(self.only or ()), *self.spare):
             if not any(matches(pattern, path) for path in tree.leaves):
                 xp.trace.remark(
@@ -124,7 +127,7 @@ class GradientScale(Elementwise):
     def label(self) -> str:
         return f"∇×{self.scale:g}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         require_float(x, "x")
         return xp.surrogate(x, self.scale * x)
 
@@ -147,7 +150,7 @@ class GradientReversal(Elementwise):
     def label(self) -> str:
         return f"∇×{-self.scale:g}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         require_float(x, "x")
         return xp.surrogate(x, -self.scale * x)
 
@@ -176,7 +179,7 @@ class GradientClip(Elementwise):
     def label(self) -> str:
         return f"‖∇‖≤{self.limit:g}" if self.by == "norm" else f"|∇|≤{self.limit:g}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         require_float(x, "x")
         return xp.clip_gradient(x, self.limit, self.by)
 
@@ -194,7 +197,7 @@ class StraightThrough(Elementwise):
     formula: ClassVar[str] = r"y = h, \qquad \bar{s} = \bar{y}"
     surrogate: ClassVar[bool] = True
 
-    def forward(self, xp: Any, hard: Any, soft: Any) -> Any:
+    def forward(self, xp: Namespace, hard: Value, soft: Value) -> Value:
         require_float(soft, "soft")
         return xp.surrogate(xp.astype(hard, soft.dtype), soft)
 
@@ -212,5 +215,5 @@ class Gradient(Block):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return {"wrt": output} if output is not None and inputs.get("wrt", ()) is None else {}
 
-    def forward(self, xp: Any, of: Any, wrt: Any) -> Any:
+    def forward(self, xp: Namespace, of: Value, wrt: Value) -> Value:
         return xp.gradient(of, wrt)

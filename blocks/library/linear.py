@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from gradwire.blocks.block import Block, Shape, Source
 from gradwire.blocks.elementwise import Elementwise
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.library.sources import Variable
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class MatMul(Block):
@@ -33,7 +36,7 @@ class MatMul(Block):
             return {"b": (a[-1], output[-1])}
         return {}
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.matmul(a, b)
 
 
@@ -50,7 +53,7 @@ class Dot(Elementwise):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return super().infer(inputs, None)
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         _require_last_axis(a, b)
         return xp.sum(a * b, axis=-1)
 
@@ -68,7 +71,7 @@ class CosineSimilarity(Elementwise):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return super().infer(inputs, None)
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         _require_last_axis(a, b)
         lengths = [xp.norm(x, axis=-1, keepdims=True) for x in (a, b)]
         no_angle = xp.equal(lengths[0], 0) | xp.equal(lengths[1], 0)
@@ -115,12 +118,12 @@ class Linear(Block):
             found["x"] = (*output[:-1], features)
         return {n: s for n, s in found.items() if n in inputs and inputs[n] is None}
 
-    def forward(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, weight: Value, bias: Value | None = None) -> Value:
         self._check(x, weight, bias)
         out = xp.matmul(x, xp.permute_dims(weight, (1, 0)))
         return out if bias is None else out + bias
 
-    def _check(self, x: Any, weight: Any, bias: Any) -> None:
+    def _check(self, x: Value, weight: Value, bias: Value | None) -> None:
         if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
             raise ShapeError(
                 "Weight and x don't fit.",
@@ -154,11 +157,11 @@ class Einsum(Block):
     def label(self) -> str:
         return self.subscripts.replace("->", "→")
 
-    def forward(self, xp: Any, *terms: Any) -> Any:
+    def forward(self, xp: Namespace, *terms: Value) -> Value:
         return xp.einsum(self.subscripts, *terms)
 
 
-def _require_last_axis(a: Any, b: Any) -> None:
+def _require_last_axis(a: Value, b: Value) -> None:
     if not (a.shape and b.shape and a.shape[-1] == b.shape[-1]):
         raise ShapeError(
             "The last axes of a and b have different lengths.",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gradwire.blocks.elementwise import Elementwise
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Operand, Value
 
 
 class Greater(Elementwise):
@@ -17,7 +20,7 @@ class Greater(Elementwise):
     symbol: ClassVar[str] = ">"
     formula: ClassVar[str] = r"y = [a > b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.greater(a, b)
 
 
@@ -30,7 +33,7 @@ class GreaterEqual(Elementwise):
     symbol: ClassVar[str] = "≥"
     formula: ClassVar[str] = r"y = [a \ge b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.greater_equal(a, b)
 
 
@@ -43,7 +46,7 @@ class Less(Elementwise):
     symbol: ClassVar[str] = "<"
     formula: ClassVar[str] = r"y = [a < b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.less(a, b)
 
 
@@ -56,7 +59,7 @@ class LessEqual(Elementwise):
     symbol: ClassVar[str] = "≤"
     formula: ClassVar[str] = r"y = [a \le b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.less_equal(a, b)
 
 
@@ -69,7 +72,7 @@ class Equal(Elementwise):
     symbol: ClassVar[str] = "="
     formula: ClassVar[str] = r"y = [a = b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.equal(a, b)
 
 
@@ -82,7 +85,7 @@ class NotEqual(Elementwise):
     symbol: ClassVar[str] = "≠"
     formula: ClassVar[str] = r"y = [a \ne b]"
 
-    def forward(self, xp: Any, a: Any, b: Any = 0) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Operand = 0) -> Value:
         return xp.not_equal(a, b)
 
 
@@ -92,7 +95,7 @@ class And(Elementwise):
     symbol: ClassVar[str] = "and"
     formula: ClassVar[str] = r"y = a \land b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.logical_and(a, b)
 
 
@@ -102,7 +105,7 @@ class Or(Elementwise):
     symbol: ClassVar[str] = "or"
     formula: ClassVar[str] = r"y = a \lor b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.logical_or(a, b)
 
 
@@ -112,7 +115,7 @@ class Xor(Elementwise):
     symbol: ClassVar[str] = "xor"
     formula: ClassVar[str] = r"y = a \oplus b"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         return xp.logical_xor(a, b)
 
 
@@ -122,7 +125,7 @@ class Not(Elementwise):
     symbol: ClassVar[str] = "not"
     formula: ClassVar[str] = r"y = \lnot x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.logical_not(x)
 
 
@@ -132,7 +135,7 @@ class IsFinite(Elementwise):
     symbol: ClassVar[str] = "<∞"
     formula: ClassVar[str] = r"y = [|x| < \infty]"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.isfinite(x)
 
 
@@ -142,7 +145,7 @@ class IsNaN(Elementwise):
     symbol: ClassVar[str] = "NaN?"
     formula: ClassVar[str] = r"y = [x \ne x]"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.isnan(x)
 
 
@@ -158,7 +161,7 @@ class IsInf(Elementwise):
     def label(self) -> str:
         return {"both": self.symbol, "positive": "+∞?", "negative": "−∞?"}[self.sign]
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if not x.dtype.startswith("float"):
             return xp.logical_not(xp.isfinite(x))
         if self.sign == "both":
@@ -183,7 +186,7 @@ class Bits(Elementwise):
     def label(self) -> str:
         return {"and": "&", "or": "|", "xor": "^", "left": "≪", "right": "≫"}[self.op]
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         combine = {
             "and": xp.bitwise_and,
             "or": xp.bitwise_or,
@@ -206,5 +209,5 @@ class Where(Elementwise):
     through: ClassVar[str] = "a"
     formula: ClassVar[str] = r"y = \begin{cases} a & c \\ b & \lnot c \end{cases}"
 
-    def forward(self, xp: Any, condition: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, condition: Value, a: Value, b: Value) -> Value:
         return xp.where(condition, a, b)

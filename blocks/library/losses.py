@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,6 +12,9 @@ from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.elementwise import Elementwise, same_shape, sibling_shape
 from gradwire.blocks.errors import DTypeError, ShapeError
 from gradwire.blocks.requirements import require_axis, require_float
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -37,7 +40,7 @@ class Loss(Elementwise):
     threshold: float = 0.0
     """Elements above it count for ``valid``; of no effect otherwise. In units of x."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.loss_head(
             x, scale=self.scale, normalization=self.normalization, threshold=self.threshold
         )
@@ -68,7 +71,7 @@ class MeanSquaredError(_Distance):
     symbol: ClassVar[str] = "MSE"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i (p_i - t_i)^2"
 
-    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+    def forward(self, xp: Namespace, prediction: Value, target: Value) -> Value:
         return _reduce(xp, xp.square(_difference(xp, prediction, target)), self.reduction)
 
 
@@ -82,7 +85,7 @@ class MeanAbsoluteError(_Distance):
     symbol: ClassVar[str] = "MAE"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i |p_i - t_i|"
 
-    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+    def forward(self, xp: Namespace, prediction: Value, target: Value) -> Value:
         return _reduce(xp, xp.abs(_difference(xp, prediction, target)), self.reduction)
 
 
@@ -103,7 +106,7 @@ class Huber(_Distance):
     delta: Annotated[float, Field(gt=0)] = 1.0
     """Difference from which on the loss grows linearly, in units of the prediction."""
 
-    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+    def forward(self, xp: Namespace, prediction: Value, target: Value) -> Value:
         difference = _difference(xp, prediction, target)
         delta = min(self.delta, float(np.finfo(difference.dtype).max))
         near = 0.5 * xp.square(xp.clip(difference, -delta, delta))
@@ -137,7 +140,7 @@ class CrossEntropy(Block):
             return {"logits": labels}
         return {}
 
-    def forward(self, xp: Any, logits: Any, labels: Any) -> Any:
+    def forward(self, xp: Namespace, logits: Value, labels: Value) -> Value:
         if labels.dtype == "bool":
             raise DTypeError(
                 "Boolean labels are neither classes nor probabilities.",
@@ -178,7 +181,7 @@ class BinaryCrossEntropy(_Distance):
         """Whether probabilities next to 0 and 1 have no gradient."""
         return self.given == "probabilities" and self.edges == "flat"
 
-    def forward(self, xp: Any, prediction: Any, target: Any) -> Any:
+    def forward(self, xp: Namespace, prediction: Value, target: Value) -> Value:
         _require_same_shape(prediction, target)
         require_float(prediction, "prediction")
         target = xp.astype(target, prediction.dtype) if target.dtype == "bool" else target
@@ -192,11 +195,11 @@ class BinaryCrossEntropy(_Distance):
         )
 
 
-def _surprise(xp: Any, p: Any, target: Any) -> Any:
+def _surprise(xp: Namespace, p: Value, target: Value) -> Value:
     return -target * xp.log(p) - (1 - target) * xp.log1p(-p)
 
 
-def _steep(xp: Any, p: Any, target: Any) -> Any:
+def _steep(xp: Namespace, p: Value, target: Value) -> Value:
     """The surprise with PyTorch's rule at the edges, where a parabola that is 0 has its slope."""
     least = max(1e-12, float(np.finfo(p.dtype).tiny))
     inside = xp.greater_equal(p * (1 - p), least)
@@ -207,13 +210,15 @@ def _steep(xp: Any, p: Any, target: Any) -> Any:
     return xp.where(inside, _surprise(xp, xp.where(inside, p, 0.5), target), at_edge)
 
 
-def _difference(xp: Any, prediction: Any, target: Any) -> Any:
+def _difference(xp: Namespace, prediction: Value, target: Value) -> Value:
     """Prediction less target as a float, because unsigned integers would wrap around."""
     _require_same_shape(prediction, target)
     return xp.as_float(prediction) - target
 
 
-def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str = "target") -> None:
+def _require_same_shape(
+    a: Value, b: Value, a_name: str = "prediction", b_name: str = "target"
+) -> None:
     if a.shape != b.shape:
         raise ShapeError(
             f"{a_name.capitalize()} and {b_name} have different shapes.",
@@ -223,7 +228,7 @@ def _require_same_shape(a: Any, b: Any, a_name: str = "prediction", b_name: str 
         )
 
 
-def _require_classes(labels: Any, logits: Any, axis: int) -> None:
+def _require_classes(labels: Value, logits: Value, axis: int) -> None:
     axis = require_axis(logits, axis)
     positions = (*logits.shape[:axis], *logits.shape[axis + 1 :])
     if labels.shape != positions:
@@ -234,7 +239,7 @@ def _require_classes(labels: Any, logits: Any, axis: int) -> None:
         )
 
 
-def _reduce(xp: Any, terms: Any, reduction: Reduction) -> Any:
+def _reduce(xp: Namespace, terms: Value, reduction: Reduction) -> Value:
     if reduction == "none":
         return terms
     return xp.mean(terms) if reduction == "mean" else xp.sum(terms)

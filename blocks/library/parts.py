@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,6 +12,9 @@ from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.elementwise import same_shape, sibling_shape
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.requirements import require_axis, require_integer
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Length = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=1)]
@@ -41,7 +44,7 @@ class Concat(Block):
         rest = output[axis] - sum(shape[axis] for shape in known)
         return same_shape(inputs, (*output[:axis], rest, *output[axis + 1 :])) if rest >= 0 else {}
 
-    def forward(self, xp: Any, *parts: Any) -> Any:
+    def forward(self, xp: Namespace, *parts: Value) -> Value:
         _require_parts(parts)
         return xp.concat(parts, axis=self.axis)
 
@@ -65,7 +68,7 @@ class Stack(Block):
             shape = output[:axis] + output[axis + 1 :]
         return {} if shape is None else same_shape(inputs, shape)
 
-    def forward(self, xp: Any, *parts: Any) -> Any:
+    def forward(self, xp: Namespace, *parts: Value) -> Value:
         _require_parts(parts)
         return xp.stack(parts, axis=self.axis)
 
@@ -112,7 +115,7 @@ class Slice(Block):
         steps = self.step or (1,) * len(self.begin)
         return list(zip(self.begin, self.size, steps, strict=True))
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if len(self.begin) > x.ndim:
             raise ShapeError(
                 "Slice of more axes than x has.",
@@ -168,7 +171,7 @@ class Pad(Block):
         shape = tuple(n - sum(width) for n, width in zip(output, widths, strict=True))
         return same_shape(inputs, shape) if min(shape, default=0) >= 0 else {}
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if len(self.widths) > x.ndim:
             raise ShapeError(
                 "Widths for more axes than x has.",
@@ -181,7 +184,7 @@ class Pad(Block):
             x = self._repeated(xp, x, axis, width) if any(width) else x
         return x
 
-    def _repeated(self, xp: Any, x: Any, axis: int, width: tuple[int, int]) -> Any:
+    def _repeated(self, xp: Namespace, x: Value, axis: int, width: tuple[int, int]) -> Value:
         if not x.shape[axis]:
             raise ShapeError(
                 f"Axis {axis} has no element to repeat.",
@@ -209,7 +212,7 @@ class Gather(Block):
     axis: int = 0
     """Axis of x that is indexed, negative from the end."""
 
-    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, indices: Value) -> Value:
         require_integer(indices, "indices")
         return xp.take(x, indices, axis=self.axis)
 
@@ -228,7 +231,7 @@ class PickAlong(Block):
     axis: int = -1
     """Axis of x from which one element is taken, negative from the end."""
 
-    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, indices: Value) -> Value:
         require_integer(indices, "indices")
         axis = require_axis(x, self.axis)
         rows = (*x.shape[:axis], *x.shape[axis + 1 :])
@@ -256,7 +259,7 @@ class TakeAlong(Block):
     axis: int = -1
     """Axis of x that is indexed, negative from the end."""
 
-    def forward(self, xp: Any, x: Any, indices: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, indices: Value) -> Value:
         require_integer(indices, "indices")
         axis = require_axis(x, self.axis)
         _require_indices_along(x, indices, axis)
@@ -279,7 +282,7 @@ class _Scatter(Block):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return {"x": output} if output is not None and inputs.get("x", ()) is None else {}
 
-    def _write(self, xp: Any, x: Any, indices: Any, updates: Any, axis: int) -> Any:
+    def _write(self, xp: Namespace, x: Value, indices: Value, updates: Value, axis: int) -> Value:
         write = {
             "set": xp.set_along_axis,
             "add": xp.add_along_axis,
@@ -304,7 +307,7 @@ class ScatterRows(_Scatter):
     symbol: ClassVar[str] = "[i]←"
     formula: ClassVar[str] = r"y_{k_i} = u_i"
 
-    def forward(self, xp: Any, x: Any, indices: Any, updates: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, indices: Value, updates: Value) -> Value:
         require_integer(indices, "indices")
         axis = require_axis(x, self.axis)
         before, after = x.shape[:axis], x.shape[axis + 1 :]
@@ -330,14 +333,14 @@ class ScatterAlong(_Scatter):
     symbol: ClassVar[str] = "[i]←ₐ"
     formula: ClassVar[str] = r"y_{i,\, k_{ij}} = u_{ij}"
 
-    def forward(self, xp: Any, x: Any, indices: Any, updates: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, indices: Value, updates: Value) -> Value:
         require_integer(indices, "indices")
         axis = require_axis(x, self.axis)
         _require_indices_along(x, indices, axis)
         return self._write(xp, x, indices, updates, axis)
 
 
-def _require_indices_along(x: Any, indices: Any, axis: int) -> None:
+def _require_indices_along(x: Value, indices: Value, axis: int) -> None:
     fits = indices.ndim == x.ndim and all(
         i == axis or n <= m for i, (n, m) in enumerate(zip(indices.shape, x.shape, strict=True))
     )

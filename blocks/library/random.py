@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.elementwise import Elementwise, same_shape
 from gradwire.blocks.values import FloatDType
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Length = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -55,7 +58,7 @@ class RandomNormal(_Random):
     def label(self) -> str:
         return f"N({self.mean:g}, {self.std:g}²)"
 
-    def forward(self, xp: Any, like: Any = None) -> Any:
+    def forward(self, xp: Namespace, like: Value | None = None) -> Value:
         return self.mean + self.std * xp.random_normal(self._shape(like), self.seed, self.dtype)
 
 
@@ -82,7 +85,7 @@ class RandomUniform(_Random):
     def label(self) -> str:
         return f"U({self.low:g}, {self.high:g})"
 
-    def forward(self, xp: Any, like: Any = None) -> Any:
+    def forward(self, xp: Namespace, like: Value | None = None) -> Value:
         u = xp.random_uniform(self._shape(like), self.seed, self.dtype)
         return self.low + (self.high - self.low) * u
 
@@ -110,7 +113,7 @@ class Dropout(Elementwise):
     def label(self) -> str:
         return f"{self.symbol} {self.rate:g}" if self.mode == "train" else f"{self.symbol} off"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         x = xp.as_float(x)
         if self.mode == "eval":
             return x

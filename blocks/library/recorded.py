@@ -26,6 +26,8 @@ from gradwire.blocks.values import DType, Tensor, fitted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gradwire.blocks.symbolic import Namespace, Value
+
 MAX_PORTS = 256
 """Inputs, outputs and losses of a recorded operation, at most of each."""
 SEEN = 6
@@ -223,7 +225,7 @@ class Recorded(Block):
     def label(self) -> str:
         return f"{self.operation}, {self.standing}" if self.operation else self.symbol
 
-    def forward(self, xp: Any, *xs: Any) -> Any:
+    def forward(self, xp: Namespace, *xs: Value) -> Value | tuple[Value, ...]:
         if not self.gives:
             raise TraceError("It records nothing.", next_step="It is made by capturing a program.")
         if len(xs) != len(self.takes):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 from pydantic import Field
 
 from gradwire.blocks.block import Block
 from gradwire.blocks.elementwise import Elementwise
 from gradwire.blocks.requirements import require_axis
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Axes: TypeAlias = int | Annotated[tuple[int, ...], Field(min_length=1)] | None
 
@@ -33,7 +37,7 @@ class Sum(_Reduction):
     symbol: ClassVar[str] = "Σ"
     formula: ClassVar[str] = r"y = \sum_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sum(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -46,7 +50,7 @@ class Mean(_Reduction):
     symbol: ClassVar[str] = "μ"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.mean(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -59,7 +63,7 @@ class Variance(_Reduction):
     symbol: ClassVar[str] = "σ²"
     formula: ClassVar[str] = r"y = \frac{1}{n} \sum_i (x_i - \mu)^2"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         centred = x - xp.mean(x, axis=self.axis, keepdims=True)
         return xp.mean(xp.square(centred), axis=self.axis, keepdims=self.keepdims)
 
@@ -70,7 +74,7 @@ class Prod(_Reduction):
     symbol: ClassVar[str] = "Π"
     formula: ClassVar[str] = r"y = \prod_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.prod(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -83,7 +87,7 @@ class Max(_Reduction):
     symbol: ClassVar[str] = "max"
     formula: ClassVar[str] = r"y = \max_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.max(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -96,7 +100,7 @@ class Min(_Reduction):
     symbol: ClassVar[str] = "min"
     formula: ClassVar[str] = r"y = \min_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.min(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -109,7 +113,7 @@ class LogSumExp(_Reduction):
     symbol: ClassVar[str] = "lse"
     formula: ClassVar[str] = r"y = \ln \sum_i e^{x_i}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.logsumexp(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -119,7 +123,7 @@ class Norm(_Reduction):
     symbol: ClassVar[str] = "‖x‖"
     formula: ClassVar[str] = r"y = \sqrt{\sum_i x_i^2}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.norm(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -129,7 +133,7 @@ class AllTrue(_Reduction):
     symbol: ClassVar[str] = "∀"
     formula: ClassVar[str] = r"y = \bigwedge_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.all(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -139,7 +143,7 @@ class AnyTrue(_Reduction):
     symbol: ClassVar[str] = "∃"
     formula: ClassVar[str] = r"y = \bigvee_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.any(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -163,7 +167,7 @@ class ArgMax(_Choice):
     symbol: ClassVar[str] = "arg↑"
     formula: ClassVar[str] = r"y = \operatorname{arg\,max}_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.argmax(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -176,7 +180,7 @@ class ArgMin(_Choice):
     symbol: ClassVar[str] = "arg↓"
     formula: ClassVar[str] = r"y = \operatorname{arg\,min}_i x_i"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.argmin(x, axis=self.axis, keepdims=self.keepdims)
 
 
@@ -192,9 +196,11 @@ class _Cumulative(Elementwise):
     exclusive: bool = False
     """Whether an element is left out of its own result, so that the first one is that of none."""
 
-    def _run(self, xp: Any, x: Any, cumulate: Any, of_none: int) -> Any:
+    def _run(
+        self, xp: Namespace, x: Value, cumulate: Callable[[Value, int], Value], of_none: int
+    ) -> Value:
         axis = require_axis(x, self.axis)
-        out = cumulate(xp.flip(x, axis) if self.reverse else x, axis=axis)
+        out = cumulate(xp.flip(x, axis) if self.reverse else x, axis)
         if self.exclusive:
             widths = tuple((int(i == axis), 0) for i in range(x.ndim))
             out = xp.slice_(xp.pad(out, widths, of_none), (0,) * x.ndim, x.shape)
@@ -210,7 +216,7 @@ class CumulativeSum(_Cumulative):
     symbol: ClassVar[str] = "Sₙ"
     formula: ClassVar[str] = r"y_i = \sum_{j \le i} x_j"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return self._run(xp, x, xp.cumulative_sum, 0)
 
 
@@ -223,7 +229,7 @@ class CumulativeProduct(_Cumulative):
     symbol: ClassVar[str] = "Pₙ"
     formula: ClassVar[str] = r"y_i = \prod_{j \le i} x_j"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return self._run(xp, x, xp.cumulative_product, 1)
 
 

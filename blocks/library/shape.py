@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,9 @@ from gradwire.blocks.elementwise import Elementwise, same_shape
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.requirements import require_axis, require_integer
 from gradwire.blocks.values import DType
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Length = Annotated[int, Field(ge=0)]
 LengthOrRest = Annotated[int, Field(ge=-1)]
@@ -39,7 +42,7 @@ class Reshape(Block):
     def label(self) -> str:
         return _lengths(self.shape)
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.reshape(x, self.shape)
 
 
@@ -55,7 +58,7 @@ class Flatten(Block):
     start: Annotated[int, Field(ge=0)] = 1
     """First axis to join; the ones before it stay."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if x.ndim < self.start:
             raise ShapeError(
                 "Too few axes to flatten.", expected=f"rank {self.start} or more", got=str(x.shape)
@@ -88,7 +91,7 @@ class Transpose(Block):
         perm = self.perm or tuple(reversed(range(len(output))))
         return same_shape(inputs, tuple(output[perm.index(axis)] for axis in range(len(perm))))
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         perm = tuple(reversed(range(x.ndim))) if self.perm is None else self.perm
         return xp.permute_dims(x, perm)
 
@@ -108,7 +111,7 @@ class ExpandDims(Block):
         axis = self.axis % len(output)
         return same_shape(inputs, output[:axis] + output[axis + 1 :])
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.expand_dims(x, self.axis)
 
 
@@ -130,7 +133,7 @@ class Squeeze(Block):
         axis = self.axis % (len(output) + 1)
         return same_shape(inputs, (*output[:axis], 1, *output[axis:]))
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.squeeze(x, self.axis)
 
 
@@ -149,7 +152,7 @@ class Broadcast(Block):
     def label(self) -> str:
         return _lengths(self.shape)
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.broadcast_to(x, self.shape)
 
 
@@ -162,7 +165,7 @@ class Flip(Elementwise):
     axis: int | tuple[int, ...] | None = None
     """Axis or axes to reverse, negative from the end; null for all of them."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.flip(x, axis=self.axis)
 
 
@@ -180,7 +183,7 @@ class Sort(Elementwise):
     descending: bool = False
     """Largest first."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sort(x, axis=self.axis, descending=self.descending)
 
 
@@ -198,7 +201,7 @@ class ArgSort(Elementwise):
     descending: bool = False
     """Largest first."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.argsort(x, axis=self.axis, descending=self.descending)
 
 
@@ -223,7 +226,7 @@ class TopK(Block):
     def label(self) -> str:
         return f"{'top' if self.largest else 'least'} {self.k}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> tuple[Value, Value]:
         axis = require_axis(x, self.axis)
         if x.shape[axis] < self.k:
             raise ShapeError(
@@ -255,7 +258,7 @@ class OneHot(Block):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return same_shape(inputs, output[:-1]) if output else {}
 
-    def forward(self, xp: Any, indices: Any) -> Any:
+    def forward(self, xp: Namespace, indices: Value) -> Value:
         require_integer(indices, "indices")
         return xp.one_hot(indices, self.depth, self.dtype)
 
@@ -275,7 +278,7 @@ class Cast(Elementwise):
     def label(self) -> str:
         return self.dtype
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.astype(x, self.dtype)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field as Bounds
 
 from gradwire.blocks.block import Block
 from gradwire.blocks.elementwise import Elementwise
 from gradwire.blocks.errors import Location, ShapeError
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
+    from gradwire.blocks.values import Array
 
 Colours = Literal["sequential", "diverging"]
 Count = Annotated[int, Bounds(ge=1, le=500)]
@@ -25,7 +29,7 @@ class Display(Elementwise):
     symbol: ClassVar[str] = "◉"
     formula: ClassVar[str] = r"y = x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return x
 
 
@@ -56,7 +60,7 @@ class Plot(ViewBlock):
     last: Length = 0
     """How many steps before the present one to draw; 0 for all."""
 
-    def forward(self, xp: Any, *values: Any) -> tuple[()]:
+    def forward(self, xp: Namespace, *values: Value) -> tuple[()]:
         return ()
 
 
@@ -87,12 +91,25 @@ class Scatter(_Plane):
     formula: ClassVar[str] = r"\{(x_i, y_i)\}"
 
     def forward(
-        self, xp: Any, points: Any = None, colour: Any = None, others: Any = None
+        self,
+        xp: Namespace,
+        points: Value | None = None,
+        colour: Value | None = None,
+        others: Value | None = None,
     ) -> tuple[()]:
+        self.check(points, colour, others)
+        return ()
+
+    @staticmethod
+    def check(
+        points: Value | Array | None = None,
+        colour: Value | Array | None = None,
+        others: Value | Array | None = None,
+    ) -> None:
+        """Raise ShapeError unless the inputs fit each other."""
         _require_points(points, "points")
         _require_points(others, "others")
         _require_colour(colour, points)
-        return ()
 
 
 class Image(ViewBlock):
@@ -118,7 +135,7 @@ class Image(ViewBlock):
     columns: Annotated[int, Bounds(ge=0, le=100)] = 0
     """How many images stand side by side in a row; 0 for about a square."""
 
-    def forward(self, xp: Any, x: Any = None) -> tuple[()]:
+    def forward(self, xp: Namespace, x: Value | None = None) -> tuple[()]:
         if x is not None:
             images_of(x.shape, self.height)
         return ()
@@ -142,7 +159,7 @@ class Histogram(ViewBlock):
     log: bool = False
     """Draw the counts on a logarithmic axis."""
 
-    def forward(self, xp: Any, x: Any = None) -> tuple[()]:
+    def forward(self, xp: Namespace, x: Value | None = None) -> tuple[()]:
         return ()
 
 
@@ -178,9 +195,10 @@ class Field(_Plane):
     column: Length | None = None
     """Which of several columns of the output is drawn; null for the number of the largest."""
 
-    def forward(self, xp: Any, points: Any = None, colour: Any = None) -> tuple[()]:
-        _require_points(points, "points")
-        _require_colour(colour, points)
+    def forward(
+        self, xp: Namespace, points: Value | None = None, colour: Value | None = None
+    ) -> tuple[()]:
+        Scatter.check(points, colour)
         return ()
 
 
@@ -224,7 +242,7 @@ def _product(lengths: tuple[int, ...]) -> int:
     return total
 
 
-def _require_points(x: Any, port: str) -> None:
+def _require_points(x: Value | Array | None, port: str) -> None:
     if x is not None and (len(x.shape) != 2 or x.shape[1] != 2):
         raise ShapeError(
             "Points have an x and a y each.",
@@ -235,7 +253,7 @@ def _require_points(x: Any, port: str) -> None:
         )
 
 
-def _require_colour(colour: Any, points: Any) -> None:
+def _require_colour(colour: Value | Array | None, points: Value | Array | None) -> None:
     if colour is None or points is None:
         return
     count = points.shape[0]

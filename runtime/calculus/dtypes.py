@@ -21,7 +21,7 @@ integers are int64; those of uint64 stay uint64.
 from __future__ import annotations
 
 from functools import lru_cache, reduce
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def strong(weak: str) -> str:
     return (weak, DEFAULT_INT, DEFAULT_FLOAT)[_RANK[weak]]
 
 
-def is_scalar(x: object) -> bool:
+def is_scalar(x: object) -> TypeGuard[bool | int | float]:
     """Whether ``x`` is a Python number or boolean; numpy scalars have a dtype and are not."""
     return isinstance(x, bool | int | float) and not isinstance(x, np.generic)
 

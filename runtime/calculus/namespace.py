@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import DTypeError
 from gradwire.runtime.calculus.dtypes import is_float
@@ -23,7 +23,7 @@ from gradwire.runtime.calculus.reverse import sweep, unwrap
 from gradwire.runtime.calculus.value import Primitive
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 
 def primitives() -> list[Primitive]:
@@ -56,7 +56,7 @@ class Namespace(
 
     __slots__ = ()
 
-    def gradient(self, of: Any, wrt: Any) -> Value:
+    def gradient(self, of: Operand, wrt: Operand) -> Value:
         """``d Σ of / d wrt`` in primitives, so that it can be differentiated again.
 
         Stops inside ``of`` hold. Where no path that passes gradient leads from ``wrt`` to ``of``,

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from types import EllipsisType, MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,14 @@ from gradwire.runtime.calculus.spelling import Spelling
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.trace import Trace
 
+Operand: TypeAlias = "Value | bool | int | float | np.generic | Array"
+"""What an operation takes: a traced value, a scalar, or an array."""
+_Part: TypeAlias = "int | slice | EllipsisType | None"
+Index: TypeAlias = "_Part | tuple[_Part, ...]"
+"""What may stand in the brackets of a traced value."""
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
@@ -94,7 +100,7 @@ class Primitive:
 def _in_float64(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of an elementwise function, computed in float64 and rounded to ``out``."""
 
-    def call(*arrays: Any, out: Any, **attributes: Any) -> None:
+    def call(*arrays: Array, out: Array, **attributes: Any) -> None:
         wide = np.empty(out.shape)
         kernel(*(array.astype(np.float64) for array in arrays), out=wide, **attributes)
         np.copyto(out, wide, casting="same_kind")
@@ -200,65 +206,65 @@ class Value:
                 next_step=f"Use xp.{name}.",
             )
 
-    def __add__(self, other: Any) -> Value:
+    def __add__(self, other: Operand) -> Value:
         return self.trace.xp.add(self, other)
 
-    def __radd__(self, other: Any) -> Value:
+    def __radd__(self, other: Operand) -> Value:
         return self.trace.xp.add(other, self)
 
-    def __sub__(self, other: Any) -> Value:
+    def __sub__(self, other: Operand) -> Value:
         return self.trace.xp.subtract(self, other)
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Operand) -> Value:
         return self.trace.xp.subtract(other, self)
 
-    def __mul__(self, other: Any) -> Value:
+    def __mul__(self, other: Operand) -> Value:
         return self.trace.xp.multiply(self, other)
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Operand) -> Value:
         return self.trace.xp.multiply(other, self)
 
-    def __truediv__(self, other: Any) -> Value:
+    def __truediv__(self, other: Operand) -> Value:
         return self.trace.xp.divide(self, other)
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Operand) -> Value:
         return self.trace.xp.divide(other, self)
 
-    def __pow__(self, other: Any) -> Value:
+    def __pow__(self, other: Operand) -> Value:
         return self.trace.xp.power(self, other)
 
-    def __rpow__(self, other: Any) -> Value:
+    def __rpow__(self, other: Operand) -> Value:
         return self.trace.xp.power(other, self)
 
-    def __matmul__(self, other: Any) -> Value:
+    def __matmul__(self, other: Operand) -> Value:
         return self.trace.xp.matmul(self, other)
 
-    def __rmatmul__(self, other: Any) -> Value:
+    def __rmatmul__(self, other: Operand) -> Value:
         return self.trace.xp.matmul(other, self)
 
     def __neg__(self) -> Value:
         return self.trace.xp.negative(self)
 
-    def __lt__(self, other: Any) -> Value:
+    def __lt__(self, other: Operand) -> Value:
         return self.trace.xp.less(self, other)
 
-    def __le__(self, other: Any) -> Value:
+    def __le__(self, other: Operand) -> Value:
         return self.trace.xp.less_equal(self, other)
 
-    def __gt__(self, other: Any) -> Value:
+    def __gt__(self, other: Operand) -> Value:
         return self.trace.xp.greater(self, other)
 
-    def __ge__(self, other: Any) -> Value:
+    def __ge__(self, other: Operand) -> Value:
         return self.trace.xp.greater_equal(self, other)
 
-    def __and__(self, other: Any) -> Value:
+    def __and__(self, other: Operand) -> Value:
         return self.trace.xp.logical_and(self, other)
 
-    def __or__(self, other: Any) -> Value:
+    def __or__(self, other: Operand) -> Value:
         return self.trace.xp.logical_or(self, other)
 
     def __invert__(self) -> Value:
         return self.trace.xp.logical_not(self)
 
-    def __getitem__(self, index: Any) -> Value:
+    def __getitem__(self, index: Index) -> Value:
         return self.trace.xp.index(self, index)

@@ -68,14 +68,14 @@ class Views:
                         block, [ports[n] for n in names], [given[n] for n in names], step, history
                     )
                 case Scatter():
-                    block.forward(None, **given)
+                    Scatter.check(**given)
                     return scatter(block, **given)
                 case Image():
                     return image(block, **given)
                 case Histogram():
                     return histogram(block, **given)
                 case Field():
-                    block.forward(None, **given)
+                    Scatter.check(**given)
                     return self._fields.picture(block, diagram, program, values, step, **given)
         except GradwireError as error:
             return NoPicture(summary=error.what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.block import Block, Shape, Source
 from gradwire.blocks.errors import ShapeError
@@ -22,6 +22,9 @@ from gradwire.blocks.library.convolution.windows import (
     widths,
 )
 from gradwire.blocks.library.sources import Variable
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class Filtering(Block):
@@ -51,7 +54,7 @@ class Filtering(Block):
     groups: Positive = 1
     """Number of groups of channels that are convolved separately."""
 
-    def _require_filters(self, weight: Any, bias: Any, filters: int) -> None:
+    def _require_filters(self, weight: Value, bias: Value | None, filters: int) -> None:
         if self.filters not in (None, filters):
             raise ShapeError(
                 "Weight doesn't have as many filters as the block.",
@@ -63,7 +66,7 @@ class Filtering(Block):
                 "Bias doesn't fit the filters.", expected=str((filters,)), got=str(bias.shape)
             )
 
-    def _with_bias(self, xp: Any, out: Any, bias: Any) -> Any:
+    def _with_bias(self, xp: Namespace, out: Value, bias: Value | None) -> Value:
         return out if bias is None else out + xp.reshape(bias, (-1, *(1,) * self.axes))
 
 
@@ -85,14 +88,14 @@ class _Convolution(Filtering):
             found["weight"] = (filters, x[1] // self.groups, *each(self.kernel))
         return {n: s for n, s in found.items() if n in inputs and inputs[n] is None}
 
-    def forward(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, weight: Value, bias: Value | None = None) -> Value:
         self._check(x, weight, bias)
         stride, dilation = each(self.stride), each(self.dilation)
         padding = widths(x.shape[2:], weight.shape[2:], stride, self.padding, dilation)
         out = xp.conv(x, weight, stride, padding, dilation, self.groups)
         return self._with_bias(xp, out, bias)
 
-    def _check(self, x: Any, weight: Any, bias: Any) -> None:
+    def _check(self, x: Value, weight: Value, bias: Value | None) -> None:
         require_batch(x, self.axes)
         if weight.ndim != x.ndim or weight.shape[1] * self.groups != x.shape[1]:
             raise ShapeError(

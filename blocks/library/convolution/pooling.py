@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from gradwire.blocks.library.convolution.windows import (
 )
 from gradwire.blocks.limits import MAX_CONSTANT
 
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
+
 
 class _Pool(Block):
     """Reduces windows to one number each, by channel."""
@@ -47,7 +50,7 @@ class _Pool(Block):
     """Whether the number of windows is rounded up: the last may reach beyond the end, if it begins
     before it."""
 
-    def _arguments(self, x: Any) -> tuple[Shape, Shape, Widths, Shape]:
+    def _arguments(self, x: Value) -> tuple[Shape, Shape, Widths, Shape]:
         window, dilation = each(self.window), each(self.dilation)
         require_batch(x, len(window))
         stride = window if self.stride is None else each(self.stride)
@@ -107,7 +110,7 @@ class _MaxPool(_Pool):
 
     abstract: ClassVar[bool] = True
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.max_pool(x, *self._arguments(x))
 
 
@@ -120,19 +123,19 @@ class _AvgPool(_Pool):
     """Whether padding counts as zeros; else the sum is divided by the number of elements inside.
     What ceil adds beyond the padding never counts."""
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         arguments = self._arguments(x)
         return xp.avg_pool(x, *arguments, self._counts(xp, x.shape[2:], *arguments))
 
     def _counts(
         self,
-        xp: Any,
+        xp: Namespace,
         lengths: Shape,
         window: Shape,
         stride: Shape,
         padding: Widths,
         dilation: Shape,
-    ) -> Any:
+    ) -> Value | None:
         """What the sum of each window is divided by; None where that is always its size."""
         given = widths(lengths, window, stride, self.padding, dilation)
         if padding == given and (self.count_padding or not any(map(any, given))):

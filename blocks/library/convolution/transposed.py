@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.library.convolution.convolutions import Filtering
@@ -25,6 +25,7 @@ from gradwire.blocks.library.convolution.windows import (
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Extra: TypeAlias = Natural | tuple[Natural, ...]
 
@@ -52,7 +53,7 @@ class _Transposed(Filtering):
             found["weight"] = (x[1], filters // self.groups, *each(self.kernel))
         return {n: s for n, s in found.items() if n in inputs and inputs[n] is None}
 
-    def forward(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, weight: Value, bias: Value | None = None) -> Value:
         self._check(x, weight, bias)
         stride, dilation = each(self.stride), each(self.dilation)
         lengths, cut, zeros = self._lengths(x.shape[2:], weight.shape[2:])
@@ -86,7 +87,7 @@ class _Transposed(Filtering):
             )
         return lengths, cut, zeros
 
-    def _check(self, x: Any, weight: Any, bias: Any) -> None:
+    def _check(self, x: Value, weight: Value, bias: Value | None) -> None:
         require_batch(x, self.axes)
         if weight.ndim != x.ndim or weight.shape[0] != x.shape[1] or x.shape[1] % self.groups:
             raise ShapeError(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
 from gradwire.blocks.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Value
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -96,7 +99,7 @@ def _after(length: int, reach: int, step: int, ends: tuple[int, int]) -> int:
     return max((places - 1) * step + reach - inside, 0)
 
 
-def require_batch(x: Any, rank: int) -> None:
+def require_batch(x: Value, rank: int) -> None:
     """Raise ShapeError unless x has ``rank`` axes after the batch and the channels."""
     if x.ndim != rank + 2:
         raise ShapeError(

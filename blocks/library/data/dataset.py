@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import PureWindowsPath
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -23,6 +23,9 @@ from gradwire.blocks.library.data.sources import (
     SourceKind,
 )
 from gradwire.blocks.names import PORT_RULE, is_port
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 _BY_DEFAULT: Mapping[str, Column] = {FEATURES: Column(), TARGET: Column(dtype="int64")}
 _REGRESSION: Mapping[str, Column] = {FEATURES: Column(), TARGET: Column()}
@@ -159,7 +162,7 @@ class Dataset(Block):
         """How many of a number of rows are for validation."""
         return round(rows * self.validation)
 
-    def forward(self, xp: Any) -> Any:
+    def forward(self, xp: Namespace) -> Value | tuple[Value, ...]:
         """The leaves that the engine fills; only the engine knows the rows of a file."""
         made = []
         for port, column in self.provided.items():

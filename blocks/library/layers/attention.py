@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from gradwire.blocks.block import Block, Shape, Source
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.library.sources import Variable
 from gradwire.blocks.requirements import require_integer
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class Embedding(Block):
@@ -41,7 +44,7 @@ class Embedding(Block):
             return {}
         return {"weight": (self.rows, features)}
 
-    def forward(self, xp: Any, indices: Any, weight: Any) -> Any:
+    def forward(self, xp: Namespace, indices: Value, weight: Value) -> Value:
         require_integer(indices, "indices")
         self._check(weight)
         rows = xp.take(weight, indices, axis=0)
@@ -52,7 +55,7 @@ class Embedding(Block):
         padded = xp.expand_dims(xp.equal(place, self.padding % count), -1)
         return xp.where(padded, xp.stop_gradient(rows), rows)
 
-    def _check(self, weight: Any) -> None:
+    def _check(self, weight: Value) -> None:
         wanted = (self.rows, self.features)
         fits = weight.ndim == 2 and all(
             n in (None, m) for n, m in zip(wanted, weight.shape, strict=True)
@@ -91,7 +94,9 @@ class Attention(Block):
     scale: float | None = None
     """Factor s of the products; null for 1/√d."""
 
-    def forward(self, xp: Any, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
+    def forward(
+        self, xp: Namespace, query: Value, key: Value, value: Value, mask: Value | None = None
+    ) -> Value:
         self._check(query, key, value)
         query = xp.as_float(query)
         scale = 1 / math.sqrt(max(1, query.shape[-1])) if self.scale is None else self.scale
@@ -107,7 +112,7 @@ class Attention(Block):
         weights = xp.softmax(xp.where(attends, scores, 0.0), axis=-1)
         return xp.matmul(xp.where(attends, weights, 0.0), value)
 
-    def _check(self, query: Any, key: Any, value: Any) -> None:
+    def _check(self, query: Value, key: Value, value: Value) -> None:
         fits = (
             min(query.ndim, key.ndim, value.ndim) >= 2
             and query.shape[-1] == key.shape[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from gradwire.blocks.block import Block, Shape, Source
 from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.library.sources import Variable
 from gradwire.blocks.requirements import require_axis
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Axes: TypeAlias = int | Annotated[tuple[int, ...], Field(min_length=1)]
 Epsilon = Annotated[float, Field(ge=0)]
@@ -38,7 +41,7 @@ class _Normalisation(Block):
         """The shape of weight and bias for x of a shape; None where it does not fit."""
         raise NotImplementedError  # each normalisation has its own
 
-    def _require_parameters(self, x: Any, wanted: Shape, **parameters: Any) -> None:
+    def _require_parameters(self, x: Value, wanted: Shape, **parameters: Value | None) -> None:
         for name, value in parameters.items():
             if value is not None and value.shape != wanted:
                 raise ShapeError(
@@ -62,7 +65,7 @@ class _OfAxes(_Normalisation):
             return None
         return tuple(shape[axis] for axis in sorted({axis % len(shape) for axis in wanted}))
 
-    def _axes(self, x: Any) -> tuple[int, ...]:
+    def _axes(self, x: Value) -> tuple[int, ...]:
         wanted = (self.axes,) if isinstance(self.axes, int) else self.axes
         return tuple(sorted({require_axis(x, axis) for axis in wanted}))
 
@@ -83,7 +86,9 @@ class LayerNorm(_OfAxes):
     )
     ownable: ClassVar[Mapping[str, Source]] = {"weight": _ONES, "bias": _ZEROS}
 
-    def forward(self, xp: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
+    def forward(
+        self, xp: Namespace, x: Value, weight: Value | None = None, bias: Value | None = None
+    ) -> Value:
         axes, lengths = self._axes(x), self._parameter_shape(x.shape) or ()
         self._require_parameters(x, lengths, weight=weight, bias=bias)
         out = _standardised(xp, x, axes, self.epsilon)
@@ -106,7 +111,7 @@ class RMSNorm(_OfAxes):
     )
     ownable: ClassVar[Mapping[str, Source]] = {"weight": _ONES}
 
-    def forward(self, xp: Any, x: Any, weight: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, weight: Value | None = None) -> Value:
         axes, lengths = self._axes(x), self._parameter_shape(x.shape) or ()
         self._require_parameters(x, lengths, weight=weight)
         wide = _wide(xp, x)
@@ -138,7 +143,9 @@ class GroupNorm(_Normalisation):
     def _parameter_shape(self, shape: Shape) -> Shape | None:
         return shape[1:2] if len(shape) > 1 else None
 
-    def forward(self, xp: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
+    def forward(
+        self, xp: Namespace, x: Value, weight: Value | None = None, bias: Value | None = None
+    ) -> Value:
         if x.ndim < 2 or x.shape[1] % self.groups:
             raise ShapeError(
                 "The channels of x don't divide into groups.",
@@ -198,39 +205,46 @@ class BatchNorm(_Normalisation):
 
     def forward(
         self,
-        xp: Any,
-        x: Any,
-        weight: Any = None,
-        bias: Any = None,
-        mean: Any = None,
-        variance: Any = None,
-    ) -> tuple[Any, Any, Any]:
+        xp: Namespace,
+        x: Value,
+        weight: Value | None = None,
+        bias: Value | None = None,
+        mean: Value | None = None,
+        variance: Value | None = None,
+    ) -> tuple[Value, Value, Value]:
         axis = require_axis(x, self.axis)
         channels = (x.shape[axis],)
         given = {"weight": weight, "bias": bias, "mean": mean, "variance": variance}
         self._require_parameters(x, channels, **given)
         others = tuple(i for i in range(x.ndim) if i != axis)
         if self.mode == "running":
-            out = self._by_running(xp, x, mean, variance, axis)
-            fresh = mean, variance
+            mean, variance = self._running(mean, variance)
+            means, variances = (_spread(xp, each, x.ndim, (axis,)) for each in (mean, variance))
+            out = (x - means) / xp.sqrt(variances + self.epsilon)
         else:
             out = _standardised(xp, x, others, self.epsilon)
-            fresh = self._updated(xp, x, mean, variance, others)
-        return _scaled(xp, out, weight, bias, (axis,)), *map(xp.stop_gradient, fresh)
+            mean, variance = self._updated(xp, x, mean, variance, others)
+        out = _scaled(xp, out, weight, bias, (axis,))
+        return out, xp.stop_gradient(mean), xp.stop_gradient(variance)
 
-    def _by_running(self, xp: Any, x: Any, mean: Any, variance: Any, axis: int) -> Any:
+    @staticmethod
+    def _running(mean: Value | None, variance: Value | None) -> tuple[Value, Value]:
         if mean is None or variance is None:
             raise ShapeError(
                 "There are no running statistics.",
                 expected="mean and variance",
                 next_step="Wire or own them, or let the block take those of the batch.",
             )
-        mean, variance = (_spread(xp, each, x.ndim, (axis,)) for each in (mean, variance))
-        return (x - mean) / xp.sqrt(variance + self.epsilon)
+        return mean, variance
 
     def _updated(
-        self, xp: Any, x: Any, mean: Any, variance: Any, others: Sequence[int]
-    ) -> tuple[Any, Any]:
+        self,
+        xp: Namespace,
+        x: Value,
+        mean: Value | None,
+        variance: Value | None,
+        others: Sequence[int],
+    ) -> tuple[Value, Value]:
         wide = _wide(xp, x)
         average = xp.mean(wide, axis=tuple(others), keepdims=True)
         squares = xp.sum(xp.square(wide - average), axis=tuple(others))
@@ -274,7 +288,7 @@ class LRN(Block):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return {"x": output} if output is not None and inputs.get("x", ()) is None else {}
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if x.ndim < 2:
             raise ShapeError("x has no channels.", expected="(N, C, …)", got=str(x.shape))
         x = xp.as_float(x)
@@ -290,13 +304,13 @@ class LRN(Block):
         return x / (self.bias + self.alpha / self.size * total) ** self.beta
 
 
-def _wide(xp: Any, x: Any) -> Any:
+def _wide(xp: Namespace, x: Value) -> Value:
     """X as a float that holds its squares."""
     x = xp.as_float(x)
     return xp.astype(x, "float32") if x.dtype == "float16" else x
 
 
-def _standardised(xp: Any, x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
+def _standardised(xp: Namespace, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
     """Mean 0 and variance 1 along axes, in the dtype of x."""
     wide = _wide(xp, x)
     centred = wide - xp.mean(wide, axis=axes, keepdims=True)
@@ -304,14 +318,16 @@ def _standardised(xp: Any, x: Any, axes: tuple[int, ...], epsilon: float) -> Any
     return xp.astype(centred / xp.sqrt(variance + epsilon), xp.as_float(x).dtype)
 
 
-def _scaled(xp: Any, x: Any, weight: Any, bias: Any, axes: tuple[int, ...]) -> Any:
+def _scaled(
+    xp: Namespace, x: Value, weight: Value | None, bias: Value | None, axes: tuple[int, ...]
+) -> Value:
     """``x * weight + bias``, whose axes lie along ``axes`` of x; without those not given."""
     if weight is not None:
         x = x * _spread(xp, weight, x.ndim, axes)
     return x if bias is None else x + _spread(xp, bias, x.ndim, axes)
 
 
-def _spread(xp: Any, x: Any, rank: int, axes: tuple[int, ...]) -> Any:
+def _spread(xp: Namespace, x: Value, rank: int, axes: tuple[int, ...]) -> Value:
     """X with its axes at places of a higher rank."""
     lengths = dict(zip(axes, x.shape, strict=True))
     return xp.reshape(x, tuple(lengths.get(i, 1) for i in range(rank)))

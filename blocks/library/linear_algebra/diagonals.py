@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +11,9 @@ from pydantic import Field
 from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.elementwise import same_shape
 from gradwire.blocks.errors import LimitError, ShapeError
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Offset = Annotated[int, Field(ge=-(2**31), le=2**31)]
 LONGEST = 2**13
@@ -46,7 +49,7 @@ class Triangle(_Diagonal):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return {} if output is None else same_shape(inputs, output)
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         rows, columns = _lengths(x)
         _require_length(rows, columns)
         lower = np.tri(rows, columns, self._limited(rows, columns), bool)
@@ -67,7 +70,7 @@ class Diagonal(_Diagonal):
     symbol: ClassVar[str] = "xᵢᵢ"
     formula: ClassVar[str] = r"y_i = x_{i,\, i + k}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return _diagonal(xp, x, self.offset)
 
 
@@ -80,7 +83,7 @@ class Trace(_Diagonal):
     symbol: ClassVar[str] = "tr"
     formula: ClassVar[str] = r"y = \sum_i x_{i,\, i + k}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.sum(_diagonal(xp, x, self.offset), axis=-1)
 
 
@@ -99,7 +102,7 @@ class DiagonalMatrix(_Diagonal):
             return {}
         return same_shape(inputs, (*output[:-2], max(output[-1] - abs(self.offset), 0)))
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         if x.ndim < 1:
             raise ShapeError("A scalar has no diagonal.", expected="(…, n)", got=str(x.shape))
         size = x.shape[-1] + abs(self.offset)
@@ -111,14 +114,14 @@ class DiagonalMatrix(_Diagonal):
         return xp.where(np.eye(size, k=self.offset, dtype=bool), filled, xp.zeros_like(filled))
 
 
-def _lengths(x: Any) -> tuple[int, int]:
+def _lengths(x: Value) -> tuple[int, int]:
     if x.ndim < 2:
         raise ShapeError("x is no matrix.", expected="(…, rows, columns)", got=str(x.shape))
     rows, columns = x.shape[-2:]
     return rows, columns
 
 
-def _diagonal(xp: Any, x: Any, offset: int) -> Any:
+def _diagonal(xp: Namespace, x: Value, offset: int) -> Value:
     """Every m + 1st element of the rows one after another, m the number of columns."""
     rows, columns = _lengths(x)
     first = offset if offset >= 0 else -offset * columns

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.block import Block, Shape
 from gradwire.blocks.elementwise import same_shape
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class _Matrix(Block):
@@ -37,7 +40,7 @@ class Inverse(_SameShape):
     symbol: ClassVar[str] = "X⁻¹"
     formula: ClassVar[str] = r"Y = X^{-1}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.inverse(x)
 
 
@@ -53,7 +56,7 @@ class Solve(_Matrix):
     symbol: ClassVar[str] = "A⁻¹b"
     formula: ClassVar[str] = r"Y = A^{-1} B"
 
-    def forward(self, xp: Any, a: Any, b: Any) -> Any:
+    def forward(self, xp: Namespace, a: Value, b: Value) -> Value:
         if b.ndim != 1:
             return xp.solve(a, b)
         columns = xp.solve(a, xp.expand_dims(b, 1))
@@ -73,7 +76,7 @@ class Cholesky(_SameShape):
     symbol: ClassVar[str] = "LLᵀ"
     formula: ClassVar[str] = r"L L^\top = X"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.cholesky(x)
 
 
@@ -89,7 +92,7 @@ class Determinant(_Matrix):
     symbol: ClassVar[str] = "det"
     formula: ClassVar[str] = r"y = \det X"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return xp.determinant(x)
 
 
@@ -107,5 +110,5 @@ class LogDeterminant(_Matrix):
     formula: ClassVar[str] = r"y = \ln |\det X|"
     outputs: ClassVar[tuple[str, ...]] = ("out", "sign")
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> tuple[Value, Value]:
         return xp.log_determinant(x), xp.determinant_sign(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.block import Shape, TreeUse
 from gradwire.blocks.elementwise import Elementwise
@@ -11,13 +11,16 @@ from gradwire.blocks.errors import DTypeError, ShapeError
 from gradwire.blocks.library.pages.page import PageInput, PageOutput
 from gradwire.blocks.library.parts import Stack
 
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
+
 _MOST = 32
 """Elements of a part up to which each is taken by itself."""
 _WAYS = 8
 """Parts that a longer one is divided into."""
 
 
-def _parts(x: Any) -> list[Any]:
+def _parts(x: Value) -> list[Value]:
     """The rows of x in parts of at most ``_MOST``, each divided from a longer one.
 
     The gradient of an element has the size of what it is taken from: taken from x itself, those of
@@ -50,7 +53,7 @@ class Elements(PageInput):
         """As many elements as there are steps, each of the shape that a step needs."""
         return {} if output is None else dict.fromkeys(inputs, (self.steps, *output))
 
-    def require_elements(self, x: Any) -> None:
+    def require_elements(self, x: Value) -> None:
         """Raise ShapeError unless x has an element for each step."""
         if not x.shape or x.shape[0] != self.steps:
             raise ShapeError(
@@ -60,7 +63,7 @@ class Elements(PageInput):
                 next_step="Set steps to the length of axis 0, or take the input out of over.",
             )
 
-    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+    def forward(self, xp: Namespace, x: Value) -> tuple[Value, ...]:
         self.require_elements(x)
         return tuple(part[t] for part in _parts(x) for t in range(part.shape[0]))
 
@@ -77,7 +80,7 @@ class SomeElements(Elements):
         """The numbers of the steps."""
         return tuple(map(str, self.numbers))
 
-    def forward(self, xp: Any, x: Any) -> tuple[Any, ...]:
+    def forward(self, xp: Namespace, x: Value) -> tuple[Value, ...]:
         self.require_elements(x)
         return tuple(x[number] for number in self.numbers)
 
@@ -90,7 +93,7 @@ class GoesOn(Elementwise):
 
     abstract: ClassVar[bool] = True
 
-    def forward(self, xp: Any, x: Any, before: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, before: Value | None = None) -> Value:
         if x.dtype != "bool":
             raise DTypeError("The condition of a Scan is no boolean.", expected="bool", got=x.dtype)
         if x.shape:
@@ -111,7 +114,7 @@ class Kept(Elementwise):
 
     abstract: ClassVar[bool] = True
 
-    def forward(self, xp: Any, runs: Any, x: Any, before: Any = None) -> Any:
+    def forward(self, xp: Namespace, runs: Value, x: Value, before: Value | None = None) -> Value:
         if before is None:
             return xp.where(runs, x, xp.zeros_like(x))
         return xp.where(runs, x, before)
@@ -134,7 +137,7 @@ class Gathered(PageOutput):
             return {}
         return dict.fromkeys(inputs, output if self.steps is None else output[1:])
 
-    def forward(self, xp: Any, x: Any, first: Any = None) -> Any:
+    def forward(self, xp: Namespace, x: Value, first: Value | None = None) -> Value:
         return x if self.steps is None else xp.broadcast_to(x, (self.steps, *x.shape))
 
 
@@ -144,7 +147,7 @@ class Stacked(Stack):
     abstract: ClassVar[bool] = True
     trees: ClassVar[TreeUse] = "by leaf"
 
-    def forward(self, xp: Any, *parts: Any) -> Any:
+    def forward(self, xp: Namespace, *parts: Value) -> Value:
         if not parts:
             raise ShapeError(
                 "A Scan of 0 steps can't stack an output: no step gives its shape.",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.block import Block, InputPort
 from gradwire.blocks.elementwise import Elementwise
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 
 class Composite(Block):
@@ -21,7 +24,7 @@ class Composite(Block):
         """Any name may be a port."""
         return InputPort(name)
 
-    def forward(self, xp: Any) -> tuple[Any, ...]:
+    def forward(self, xp: Namespace) -> tuple[Value, ...]:
         """Nothing: the blocks inside are traced."""
         return ()
 
@@ -64,7 +67,7 @@ class PageInput(Elementwise):
     bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value | tuple[Value, ...]:
         return x
 
 
@@ -76,5 +79,5 @@ class PageOutput(Elementwise):
     bypassable: ClassVar[bool] = False
     formula: ClassVar[str] = r"y = x"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         return x

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import reduce
 from itertools import product
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from gradwire.blocks.block import Block
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gradwire.blocks.block import Shape
+    from gradwire.blocks.symbolic import Namespace, Operand, Value
 
 Mode: TypeAlias = Literal["linear", "nearest", "cubic"]
 Beyond: TypeAlias = Literal["zeros", "border", "reflection"]
@@ -20,8 +24,8 @@ A = -0.75
 class _Tap(NamedTuple):
     """One element that counts along an axis, for each place of the grid."""
 
-    index: Any
-    weight: Any
+    place: Value
+    weight: Value
 
 
 class GridSample(Block):
@@ -46,7 +50,7 @@ class GridSample(Block):
     align_corners: bool = False
     """Whether -1 and 1 are the centres of the outermost elements; else their outer borders."""
 
-    def forward(self, xp: Any, x: Any, grid: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value, grid: Value) -> Value:
         rank = x.ndim - 2
         fits = rank in (2, 3) and grid.ndim == rank + 2 and grid.shape[-1] == rank
         if not fits or grid.shape[0] != x.shape[0] or 0 in x.shape[2:]:
@@ -66,7 +70,7 @@ class GridSample(Block):
         out = reduce(lambda a, b: a + b, parts)
         return xp.permute_dims(out, (0, rank + 1, *range(1, rank + 1)))
 
-    def _taps(self, xp: Any, given: Any, length: int) -> list[_Tap]:
+    def _taps(self, xp: Namespace, given: Value, length: int) -> list[_Tap]:
         """The elements along one axis that count, and their weights."""
         at = (given + 1) * ((length - 1) / 2)
         if not self.align_corners:
@@ -85,14 +89,14 @@ class GridSample(Block):
             weights = _cubic(part)
         return [self._tap(xp, first + step, weight, length) for step, weight in weights.items()]
 
-    def _tap(self, xp: Any, place: Any, weight: Any, length: int) -> _Tap:
+    def _tap(self, xp: Namespace, place: Value, weight: Value, length: int) -> _Tap:
         if self.mode == "cubic":
             place = self._brought_inside(xp, place, length)
         inside = (place >= 0) & (place <= length - 1)
         index = xp.astype(xp.round(xp.clip(place, 0, length - 1)), "int64")
         return _Tap(index, xp.where(inside, weight, 0))
 
-    def _brought_inside(self, xp: Any, at: Any, length: int) -> Any:
+    def _brought_inside(self, xp: Namespace, at: Value, length: int) -> Value:
         """Where the element lies that a place beyond the image has instead."""
         if self.padding == "zeros":
             return at
@@ -106,22 +110,25 @@ class GridSample(Block):
         return xp.clip(at, 0, length - 1)
 
 
-def _read(xp: Any, rows: Any, images: Any, chosen: tuple[_Tap, ...], lengths: Any) -> Any:
+def _read(
+    xp: Namespace, rows: Value, images: Value, chosen: tuple[_Tap, ...], lengths: Shape
+) -> Value:
     """One element for each place of the grid, channels last, times its weight."""
-    index, weight = images, 1
+    index = images
+    weight: Operand = 1
     for tap, length in zip(chosen, lengths, strict=True):
-        index = index * length + tap.index
+        index = index * length + tap.place
         weight = tap.weight * weight
     return xp.take(rows, index, 0) * xp.expand_dims(weight, -1)
 
 
-def _cubic(t: Any) -> dict[int, Any]:
+def _cubic(t: Value) -> dict[int, Value]:
     """Weights of the elements around a place that lies ``t`` behind the one at 0."""
 
-    def near(d: Any) -> Any:
+    def near(d: Value) -> Value:
         return ((A + 2) * d - (A + 3)) * d * d + 1
 
-    def far(d: Any) -> Any:
+    def far(d: Value) -> Value:
         return ((A * d - 5 * A) * d + 8 * A) * d - 4 * A
 
     return {-1: far(t + 1), 0: near(t), 1: near(1 - t), 2: far(2 - t)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,9 @@ from gradwire.blocks.library.sampling.weights import (
     nearest,
     triangle,
 )
+
+if TYPE_CHECKING:
+    from gradwire.blocks.symbolic import Namespace, Value
 
 Size = Annotated[int, Field(ge=1)]
 Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -69,7 +72,7 @@ class Resize(Block):
     def label(self) -> str:
         return f"{self.symbol} {self.mode}"
 
-    def forward(self, xp: Any, x: Any) -> Any:
+    def forward(self, xp: Namespace, x: Value) -> Value:
         x = xp.asarray(x) if self.mode == "nearest" else xp.as_float(x)
         for place, axis in self._resized(x.shape):
             _require_size(axis, matrix=self.mode != "nearest")
@@ -137,7 +140,7 @@ def _require_size(axis: Axis, matrix: bool) -> None:
         )
 
 
-def _along(xp: Any, x: Any, place: int, matrix: Any) -> Any:
+def _along(xp: Namespace, x: Value, place: int, matrix: Value) -> Value:
     """The product of a matrix and x along an axis."""
     rank, weights = x.ndim, xp.asarray(matrix.T, x.dtype)
     if place == rank - 1:

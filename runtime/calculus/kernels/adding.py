@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradwire.blocks.classes.identity import by_identity
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 LONG = 64
 """Elements of a row from which adding whole rows is faster than one element after the other."""
@@ -26,7 +29,7 @@ _PASS, _INDEX, _ELEMENT = 1000, 500, 1
 """What a pass, an index that comes often, and an element added on its own cost, in relation."""
 
 
-def add_rows(out: Any, indices: Any, rows: Any) -> None:
+def add_rows(out: Array, indices: Array, rows: Array) -> None:
     """``out[indices[i]] += rows[i]`` for each i in order, so that repeated ones are deterministic.
 
     ``indices`` has one dimension and no number below 0. Each element of ``out`` gets its numbers in
@@ -52,7 +55,7 @@ def add_rows(out: Any, indices: Any, rows: Any) -> None:
         out[indices[chosen]] += rows[chosen]
 
 
-def _add_at(out: Any, indices: Any, rows: Any) -> None:
+def _add_at(out: Array, indices: Array, rows: Array) -> None:
     """``np.add.at`` in the same order; to elements of a flat array numpy adds far faster."""
     width = math.prod(out.shape[1:])
     if not out.flags.c_contiguous or (width > 1 and rows.size < FLAT):
@@ -62,7 +65,7 @@ def _add_at(out: Any, indices: Any, rows: Any) -> None:
     np.add.at(out.reshape(-1), places.reshape(-1), rows.reshape(-1))
 
 
-def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
+def sum_rows(indices: Array, rows: Array) -> tuple[Array, Array]:
     """The distinct indices in ascending order, and the sum of the rows of each.
 
     ``indices`` and ``rows`` are as in ``add_rows``; the sums have the bits that it would leave in
@@ -87,8 +90,8 @@ def sum_rows(indices: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def sum_rows_by(
-    add: Callable[[Any, Any, Any], object], indices: Any, rows: Any, scratch: Any
-) -> tuple[Any, Any]:
+    add: Callable[[Array, Array, Array], object], indices: Array, rows: Array, scratch: Array
+) -> tuple[Array, Array]:
     """As ``sum_rows``, where ``add`` does what ``np.add.at`` does with rows of one dimension.
 
     ``scratch`` has room for an index in place of each row of the whole array.
@@ -103,7 +106,7 @@ def sum_rows_by(
     return distinct, sums.reshape(len(distinct), *rows.shape[1:])
 
 
-def _sum_groups(out: Any, order: Any, starts: Any, lengths: Any, rows: Any) -> None:
+def _sum_groups(out: Array, order: Array, starts: Array, lengths: Array, rows: Array) -> None:
     """Write the sums of groups of rows, which get shorter: the first ones one by one, of the rest
     all rows with one place in their group together.
     """
@@ -137,7 +140,7 @@ class _Groups(NamedTuple):
     lengths: Any
 
 
-def _grouped(indices: Any) -> _Groups:
+def _grouped(indices: Array) -> _Groups:
     order = np.argsort(indices, kind="stable")
     along = indices[order]
     is_first = np.empty(len(along), bool)
@@ -147,7 +150,7 @@ def _grouped(indices: Any) -> _Groups:
     return _Groups(order, along[starts], starts, np.diff(starts, append=len(along)))
 
 
-def _add_below(out: Any, index: Any, rows: Any) -> None:
+def _add_below(out: Array, index: Array, rows: Array) -> None:
     """Add rows to one of ``out``, one after the other."""
     first = out[index]
     below = np.concatenate((first.reshape(1, -1), rows.reshape(len(rows), -1)))

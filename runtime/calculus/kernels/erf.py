@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 _CHUNK = 1 << 15
 """Elements that are computed at a time: small enough to stay in a processor's cache."""
@@ -53,7 +56,7 @@ _FAR = (
 """Numerator and denominator of ``(1 − erf x)·exp(x²)`` in x for 1 ≤ x ≤ 8."""
 
 
-def erf_kernel(x: Any, *, out: Any) -> None:
+def erf_kernel(x: Array, *, out: Array) -> None:
     """erf(x) into ``out``; see the module for how near it is."""
     dtype = x.dtype if x.dtype == np.float64 else np.dtype(np.float32)
     compute = _of_float64 if dtype == np.float64 else _of_float32
@@ -68,13 +71,13 @@ def erf_kernel(x: Any, *, out: Any) -> None:
         np.copyto(out, target.reshape(out.shape), casting="same_kind")
 
 
-def erf_of_scalars(x: Any, *, out: Any) -> None:
+def erf_of_scalars(x: Array, *, out: Array) -> None:
     """erf(x) as the C library computes it, one number after the other."""
     values = np.fromiter(map(math.erf, x.ravel().tolist()), float, x.size)
     np.copyto(out, values.reshape(x.shape), casting="same_kind")
 
 
-def _of_float32(x: Any, out: Any, near: Any, far: Any, size: Any, room: Any) -> None:
+def _of_float32(x: Array, out: Array, near: Array, far: Array, size: Array, room: Array) -> None:
     border, coefficients = NEAR_ERF
     np.multiply(x, x, room)
     _polynomial(room, coefficients, near)
@@ -88,7 +91,7 @@ def _of_float32(x: Any, out: Any, near: Any, far: Any, size: Any, room: Any) -> 
     _join(x, size <= border, near, far, out, room)
 
 
-def _of_float64(x: Any, out: Any, near: Any, far: Any, size: Any, room: Any) -> None:
+def _of_float64(x: Array, out: Array, near: Array, far: Array, size: Array, room: Array) -> None:
     _size(x, size)
     is_near = size <= 1
     np.clip(x, -1, 1, out=far)
@@ -110,12 +113,12 @@ def _of_float64(x: Any, out: Any, near: Any, far: Any, size: Any, room: Any) -> 
     _join(x, is_near, near, far, out, room)
 
 
-def _size(x: Any, out: Any) -> None:
+def _size(x: Array, out: Array) -> None:
     np.abs(x, out)
     np.minimum(out, _LIMITS[x.dtype][: x.size], out=out)
 
 
-def _join(x: Any, is_near: Any, near: Any, rest: Any, out: Any, room: Any) -> None:
+def _join(x: Array, is_near: Array, near: Array, rest: Array, out: Array, room: Array) -> None:
     """``near`` where that holds, and what is left of 1, with the sign of x, elsewhere: by bits,
     which is faster than copies.
     """
@@ -131,7 +134,7 @@ def _join(x: Any, is_near: Any, near: Any, rest: Any, out: Any, room: Any) -> No
     np.bitwise_xor(near, far, found)
 
 
-def _polynomial(x: Any, coefficients: Sequence[float], out: Any) -> None:
+def _polynomial(x: Array, coefficients: Sequence[float], out: Array) -> None:
     first, second, *others = coefficients
     np.multiply(x, first, out)
     np.add(out, second, out)

@@ -5,9 +5,12 @@ Numpy sorts numbers several times as fast as it finds the positions of equal one
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 LARGE = 1 << 11
 """Elements from which that is faster, in rows of at least ``LONG``."""
@@ -18,7 +21,7 @@ _BITS = 32
 """Bits for a position; those above are for the number."""
 
 
-def stable_order(x: Any, axis: int, descending: bool = False) -> Any:
+def stable_order(x: Array, axis: int, descending: bool = False) -> Array:
     """Positions that sort along an axis; equal elements keep their order, and NaN counts as the
     largest.
     """
@@ -29,10 +32,11 @@ def stable_order(x: Any, axis: int, descending: bool = False) -> Any:
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     back = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-    return x.shape[axis] - 1 - back
+    found: Array = x.shape[axis] - 1 - back
+    return found
 
 
-def _packed_order(ranks: Any, axis: int) -> Any:
+def _packed_order(ranks: Array, axis: int) -> Array:
     """The order of ranks, which are int64 of 32 bits and are overwritten."""
     positions = np.arange(ranks.shape[axis])
     ranks <<= _BITS
@@ -42,7 +46,7 @@ def _packed_order(ranks: Any, axis: int) -> Any:
     return found
 
 
-def _ranks(x: Any) -> Any | None:
+def _ranks(x: Array) -> Array | None:
     """Int64 numbers of 32 bits that are ordered as the elements; None if there are none."""
     if x.dtype in (np.float16, np.float32):
         return _float_ranks(x)
@@ -54,7 +58,7 @@ def _ranks(x: Any) -> Any | None:
     return (x - least).astype(np.int64) if fits else None
 
 
-def _float_ranks(x: Any) -> Any:
+def _float_ranks(x: Array) -> Array:
     """The bits of float32, of which those of numbers below 0 are turned: −0 counts as 0."""
     wide = np.add(x, 0, dtype=np.float32)
     wide[np.isnan(wide)] = np.nan  # one of many, whose sign is 0

@@ -5,15 +5,18 @@ Resizing to the nearest element takes so; numpy would look up each place.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 _MOST = 64
 """Repeats up to which there are few slices."""
 
 
-def repeats(indices: Any, length: int) -> int:
+def repeats(indices: Array, length: int) -> int:
     """How many times each place of an axis comes in a row, the places in order; 0 if not so."""
     if indices.ndim != 1 or not length or indices.size % length:
         return 0
@@ -24,13 +27,13 @@ def repeats(indices: Any, length: int) -> int:
     return count if is_so else 0
 
 
-def repeat(x: Any, count: int, axis: int, out: Any) -> None:
+def repeat(x: Array, count: int, axis: int, out: Array) -> None:
     """``np.repeat(x, count, axis)``, into ``out``."""
     for part in _slices(out, count, axis):
         part[...] = x
 
 
-def add_repeated(x: Any, updates: Any, count: int, axis: int, out: Any) -> None:
+def add_repeated(x: Array, updates: Array, count: int, axis: int, out: Array) -> None:
     """The transpose of ``repeat``, added to x in order, into ``out``."""
     first, *others = _slices(updates, count, axis)
     np.add(x, first, out=out)
@@ -38,7 +41,7 @@ def add_repeated(x: Any, updates: Any, count: int, axis: int, out: Any) -> None:
         out += part
 
 
-def _slices(x: Any, count: int, axis: int) -> list[Any]:
+def _slices(x: Array, count: int, axis: int) -> list[Array]:
     """Views of every so many elements along an axis, from each of the first ones on."""
     before = (slice(None),) * axis
     return [x[(*before, slice(i, None, count))] for i in range(count)]

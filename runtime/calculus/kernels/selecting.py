@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 FEW = 1 << 11
 """Elements below which two calls that branch take no longer than several that don't."""
@@ -16,14 +19,15 @@ _BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 """Integers whose bits are taken, by bytes of an element."""
 
 
-def select(condition: Any, a: Any, b: Any, out: Any) -> None:
+def select(condition: Array, a: Array, b: Array, out: Array) -> None:
     """``out = a`` where the condition holds, ``b`` elsewhere, bit for bit; all are broadcast.
 
     ``out`` shares no memory with the others.
     """
     alike = out.flags.c_contiguous and a.dtype == b.dtype == out.dtype
-    operands = [_flat(x, out) for x in (condition, a, b)] if out.size >= FEW and alike else []
-    if not operands or any(x is None for x in operands):
+    flat = [_flat(x, out) for x in (condition, a, b)] if out.size >= FEW and alike else []
+    operands = [x for x in flat if x is not None]
+    if len(operands) < 3:
         np.copyto(out, b)
         np.copyto(out, a, where=condition)
         return
@@ -36,7 +40,7 @@ def select(condition: Any, a: Any, b: Any, out: Any) -> None:
         _by_bits(condition, a, b, whole[chunk])
 
 
-def _flat(x: Any, out: Any) -> Any:
+def _flat(x: Array, out: Array) -> Array | None:
     """The elements of an operand in order, or its only one; None if they are not in order."""
     if x.shape == out.shape and x.flags.c_contiguous:
         return x.reshape(-1)
@@ -45,7 +49,7 @@ def _flat(x: Any, out: Any) -> Any:
     return None
 
 
-def _by_bits(condition: Any, a: Any, b: Any, out: Any) -> None:
+def _by_bits(condition: Array, a: Array, b: Array, out: Array) -> None:
     np.copyto(out, condition)
     if b.ndim == 0 and not b:
         np.negative(out, out=out)  # all bits where the condition holds

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 SHORTEST, LONGEST = 2, 8
 """Lengths of a last axis that is added slice by slice."""
@@ -47,7 +50,7 @@ LEVEL = 256
 """if a level has as many elements: numpy adds up one column after another."""
 
 
-def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+def total(x: Array, axes: tuple[int, ...], dtype: Any) -> Array:
     """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
     if _adds_halves(x.shape, axes):
         return _halves(x, axes[0], dtype)
@@ -60,7 +63,7 @@ def total(x: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     return np.add.reduce(x, axis=axes, keepdims=True, dtype=dtype)
 
 
-def bound_total(x: Any, axes: tuple[int, ...], out: Any) -> Callable[[], object] | None:
+def bound_total(x: Array, axes: tuple[int, ...], out: Array) -> Callable[[], object] | None:
     """A call that leaves ``total`` of x, added in its own dtype, in ``out``, for arrays that stay
     where they are; None if it takes more than one call.
     """
@@ -121,7 +124,7 @@ def _multiplied(shape: tuple[int, ...], axes: tuple[int, ...]) -> _Product | Non
     return _Product((prod(shape[:first]), length, behind), last, before)
 
 
-def accumulate(x: Any, out: Any, axis: int) -> None:
+def accumulate(x: Array, out: Array, axis: int) -> None:
     """Running sums along an axis, in ``out`` of the same shape and dtype, which is other memory."""
     behind = prod(x.shape[axis + 1 :])
     if behind < WIDE or x.size < LEVEL * max(1, x.shape[axis]):
@@ -133,7 +136,7 @@ def accumulate(x: Any, out: Any, axis: int) -> None:
         np.add(sums[i - 1], levels[i], sums[i])
 
 
-def _product(x: Any, axes: tuple[int, ...]) -> _Product | None:
+def _product(x: Array, axes: tuple[int, ...]) -> _Product | None:
     """How the sums of an array are products; None if they are not."""
     if x.dtype not in _DTYPES or not x.flags.c_contiguous:
         return None
@@ -141,18 +144,18 @@ def _product(x: Any, axes: tuple[int, ...]) -> _Product | None:
 
 
 @lru_cache(256)
-def _ones(length: int, dtype: Any) -> Any:
+def _ones(length: int, dtype: Any) -> Array:
     ones = np.ones((1, length), dtype)
     ones.flags.writeable = False
     return ones
 
 
-def _multiply_and_add(x: Any, last: Any, product: _Product, out: Any) -> None:
+def _multiply_and_add(x: Array, last: Array, product: _Product, out: Array) -> None:
     _multiply(x, last)
     np.add.reduce(last, axis=product.before, out=out, keepdims=True)
 
 
-def _multiply(x: Any, out: Any) -> None:
+def _multiply(x: Array, out: Array) -> None:
     """The sums along the middle axis in ``out``, as products with ones."""
     places, _, behind = x.shape
     if behind > 1:
@@ -161,7 +164,7 @@ def _multiply(x: Any, out: Any) -> None:
         _rows(x.reshape(places, -1), out.reshape(places))
 
 
-def _rows(x: Any, out: Any) -> None:
+def _rows(x: Array, out: Array) -> None:
     """The sum of each row; of long rows, of each part."""
     count, length = x.shape
     if length <= 2 * ROW_PART:
@@ -170,12 +173,12 @@ def _rows(x: Any, out: Any) -> None:
     parts = length // ROW_PART
     whole = x[:, : parts * ROW_PART].reshape(count, parts, 1, ROW_PART)
     sums = np.matmul(whole, _ones(ROW_PART, x.dtype).T).reshape(count, parts)
-    np.add.reduce(sums, 1, None, out)
+    np.add.reduce(sums, 1, out=out)
     if rest := length % ROW_PART:
         np.add(out, np.add.reduce(x[:, -rest:], 1), out)
 
 
-def _columns(x: Any, out: Any) -> None:
+def _columns(x: Array, out: Array) -> None:
     """The sums along the middle axis; of long columns, of each part."""
     places, length, behind = x.shape
     most = COLUMN_PART // behind
@@ -185,18 +188,18 @@ def _columns(x: Any, out: Any) -> None:
     each = next((n for n in range(most, most // 2, -1) if length % n == 0), most)
     parts = length // each
     whole = x[:, : parts * each].reshape(places, parts, each, behind)
-    np.add.reduce(np.matmul(_ones(each, x.dtype), whole), 1, None, out)
+    np.add.reduce(np.matmul(_ones(each, x.dtype), whole), 1, out=out)
     if rest := length % each:
         np.add(out, np.add.reduce(x[:, -rest:], axis=1, keepdims=True), out)
 
 
-def _is_sliced(x: Any, axes: tuple[int, ...]) -> bool:
+def _is_sliced(x: Array, axes: tuple[int, ...]) -> bool:
     if axes != (x.ndim - 1,) or not SHORTEST <= x.shape[-1] <= LONGEST:
         return False
     return bool(x.flags.c_contiguous and x.size >= ROWS * x.shape[-1])
 
 
-def _slices(x: Any, dtype: Any) -> Any:
+def _slices(x: Array, dtype: Any) -> Array:
     """The slices of the last axis added up, in the order in which numpy adds a row: for 8 numbers,
     that is pairs, and pairs of pairs.
     """
@@ -212,7 +215,7 @@ def _slices(x: Any, dtype: Any) -> Any:
     return found
 
 
-def _halves(x: Any, axis: int, dtype: Any) -> Any:
+def _halves(x: Array, axis: int, dtype: Any) -> Array:
     """One half of an axis added to the other until one element is left."""
     before = (slice(None),) * axis
     while (length := x.shape[axis]) > 1:

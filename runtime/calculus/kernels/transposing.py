@@ -7,9 +7,12 @@ each row at a time, a transposed array of 1,024 × 1,024 takes ten times as long
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 LARGE = 1 << 16
 """Elements of a sheet from which blocks are faster."""
@@ -18,7 +21,7 @@ _BLOCK = 8
 """Columns that are copied at a time: as many rows have room at one place in the cache."""
 
 
-def contiguous(x: Any) -> Any:
+def contiguous(x: Array) -> Array:
     """``np.ascontiguousarray(x)``: x itself, if it is contiguous."""
     if x.flags.c_contiguous or not is_transposed(x):
         return np.ascontiguousarray(x)
@@ -27,7 +30,7 @@ def contiguous(x: Any) -> Any:
     return out
 
 
-def is_transposed(x: Any) -> bool:
+def is_transposed(x: Array) -> bool:
     """Whether sheets of x are large, and neighbours along its last axis are far apart in memory,
     but those along the axis before near each other. Axes before that are one with it where they
     go on in memory.
@@ -39,7 +42,7 @@ def is_transposed(x: Any) -> bool:
     return _rows(x) * int(x.shape[-1]) >= LARGE
 
 
-def _rows(x: Any) -> int:
+def _rows(x: Array) -> int:
     """Elements that lie side by side along the axes before the last."""
     rows = 1
     for length, step in zip(x.shape[-2::-1], x.strides[-2::-1], strict=True):
@@ -49,7 +52,7 @@ def _rows(x: Any) -> int:
     return rows
 
 
-def copy_transposed(x: Any, out: Any) -> None:
+def copy_transposed(x: Array, out: Array) -> None:
     """Copy x to ``out`` of its shape, some columns of all its last two axes at a time."""
     while x.ndim > 2 and _go_on(x) and _go_on(out):
         shape = (*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1])
@@ -62,6 +65,6 @@ def copy_transposed(x: Any, out: Any) -> None:
             target[:, start : start + _BLOCK] = source[:, start : start + _BLOCK]
 
 
-def _go_on(x: Any) -> bool:
+def _go_on(x: Array) -> bool:
     """Whether the last axis but two goes on in memory where that behind it ends."""
     return bool(x.strides[-3] == x.shape[-2] * x.strides[-2])

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 MOST = 1 << 18
@@ -23,7 +24,7 @@ MOST_ALONE = 1 << 16
 """Elements of the images that are added to at a time, where each filter is a group."""
 
 
-def windows_back(g: Any, w: Any, out: Any, geometry: Geometry, groups: int) -> None:
+def windows_back(g: Array, w: Array, out: Array, geometry: Geometry, groups: int) -> None:
     """Images (N, C, rows, columns) in ``out``, to whose windows gradients (N, F, …) times weights
     (F, C / groups, window) are added back.
     """
@@ -35,7 +36,7 @@ def windows_back(g: Any, w: Any, out: Any, geometry: Geometry, groups: int) -> N
 
 
 def _blocks(
-    g: Any, w: Any, out: Any, geometry: Geometry, groups: int
+    g: Array, w: Array, out: Array, geometry: Geometry, groups: int
 ) -> Iterator[tuple[slice, slice]]:
     """Images and groups that are computed at a time."""
     size = w.shape[1] * g.shape[2] * (out.shape[3] + sum(geometry.padding[1]))
@@ -48,7 +49,7 @@ def _blocks(
         yield slice(i, i + count), slice(j, min(j + some, groups))
 
 
-def _add_back(g: Any, w: Any, out: Any, geometry: Geometry, groups: int) -> None:
+def _add_back(g: Array, w: Array, out: Array, geometry: Geometry, groups: int) -> None:
     n, filters, height, width = g.shape
     (top, bottom), (left, right) = geometry.padding
     length, down = left + out.shape[3] + right, top + out.shape[2] + bottom
@@ -63,7 +64,7 @@ def _add_back(g: Any, w: Any, out: Any, geometry: Geometry, groups: int) -> None
     out[...] = found[..., top : top + out.shape[2], left : left + out.shape[3]]
 
 
-def _patches(rows: Any, w: Any, groups: int) -> Iterator[tuple[int, int, Any]]:
+def _patches(rows: Array, w: Array, groups: int) -> Iterator[tuple[int, int, Array]]:
     """What gradients (F, N, rows, columns) add at each place of the window: (C, N, elements)."""
     filters, n = rows.shape[:2]
     each, *window = w.shape[1:]

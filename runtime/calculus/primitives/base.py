@@ -32,8 +32,10 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import OpenShape, Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.trace import Trace
+    from gradwire.runtime.calculus.value import Operand
 
 Axis = int | tuple[int, ...] | None
 YES_OR_NO = NoDerivative("returns true or false, which is piecewise constant", "")
@@ -97,7 +99,7 @@ def _broadcast_to(x: Value, *, shape: Shape) -> tuple[Shape, str]:
     return shape, x.dtype
 
 
-def _cast_kernel(x: Any, *, out: Any, dtype: str) -> None:
+def _cast_kernel(x: Array, *, out: Array, dtype: str) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
@@ -184,7 +186,7 @@ class BaseOps:
         """A marker that the engine puts on every wire."""
         return self.trace.apply(WIRE, x, weak=x.weak)
 
-    def asarray(self, x: Any, dtype: str | None = None) -> Value:
+    def asarray(self, x: Operand, dtype: str | None = None) -> Value:
         """``x`` as a value; scalars and lists are float32, int64 or bool, arrays keep their dtype.
 
         Raises DTypeError unless ``x`` is an array of numbers, and for an integer that ``dtype``
@@ -208,7 +210,7 @@ class BaseOps:
             )
         return self.trace.apply(LEAF, shape=tuple(wanted), dtype=source.leaf_dtype)
 
-    def astype(self, x: Any, dtype: str) -> Value:
+    def astype(self, x: Operand, dtype: str) -> Value:
         """``x`` in another dtype; gradient passes between floats only.
 
         Float to integer truncates towards zero; NaN, ∞ and what the integer dtype does not hold
@@ -220,12 +222,12 @@ class BaseOps:
             return value
         return self.trace.apply(CAST, value, dtype=dtype)
 
-    def broadcast_to(self, x: Any, shape: int | Sequence[int]) -> Value:
+    def broadcast_to(self, x: Operand, shape: int | Sequence[int]) -> Value:
         """``x`` repeated along new and length-1 axes; nothing is copied."""
         x, shape = self.asarray(x), lengths_of(shape)
         return x if x.shape == shape else self.trace.apply(BROADCAST, x, shape=shape)
 
-    def reshape(self, x: Any, shape: int | Sequence[int]) -> Value:
+    def reshape(self, x: Operand, shape: int | Sequence[int]) -> Value:
         """The same elements in row-major order in another shape; one length may be -1."""
         x = self.asarray(x)
         wanted = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -241,7 +243,7 @@ class BaseOps:
             )
         return x if x.shape == wanted else self.trace.apply(RESHAPE, x, shape=wanted)
 
-    def full(self, shape: int | Sequence[int], fill: Any, dtype: str | None = None) -> Value:
+    def full(self, shape: int | Sequence[int], fill: Operand, dtype: str | None = None) -> Value:
         """An array of ``fill``; of float32, int64 or bool by the fill, or of ``dtype``."""
         return self.broadcast_to(self.asarray(fill, dtype), shape)
 
@@ -253,7 +255,7 @@ class BaseOps:
         """An array of 1."""
         return self.full(shape, 1, dtype)
 
-    def full_like(self, x: Value, fill: Any) -> Value:
+    def full_like(self, x: Value, fill: Operand) -> Value:
         """``fill`` in the shape and dtype of ``x``; its numbers are not used."""
         return self.full(x.shape, fill, x.dtype)
 
@@ -281,47 +283,47 @@ class BaseOps:
         require_constant(length, length)
         return self._constant(np.eye(length), dtype)
 
-    def _constant(self, x: Any, dtype: str | None = None) -> Value:
+    def _constant(self, x: Operand, dtype: str | None = None) -> Value:
         if isinstance(x, list | tuple) and any(isinstance(part, Value) for part in x):
             raise DTypeError("Values in a list make no array.", next_step="Use xp.stack.")
-        weak = dtype is None and is_scalar(x)
-        array = array_of(x, scalar_dtype(x) if weak else dtype)
-        return self.trace.apply(CONSTANT, array=array, weak=weak)
+        if dtype is None and is_scalar(x):
+            return self.trace.apply(CONSTANT, array=array_of(x, scalar_dtype(x)), weak=True)
+        return self.trace.apply(CONSTANT, array=array_of(x, dtype))
 
-    def _lift(self, x: Any) -> Value:
+    def _lift(self, x: Operand) -> Value:
         return x if isinstance(x, Value) else self._constant(x)
 
     def _strong(self, x: Value) -> Value:
         return self.trace.apply(CAST, x, dtype=strong(x.dtype)) if x.weak else x
 
-    def as_float(self, x: Any) -> Value:
+    def as_float(self, x: Operand) -> Value:
         """``x``; integers and booleans as float32, with a remark where that may round."""
         x = self.asarray(x)
         return self._as(x, to_float(x.dtype))
 
-    def _number(self, x: Any) -> Value:
+    def _number(self, x: Operand) -> Value:
         """``x``, a boolean as int64; a weak scalar stays weak."""
         x = self._lift(x)
         return self.astype(x, to_number(x.dtype)) if x.dtype == "bool" else x
 
     def _promoted(
-        self, a: Any, b: Any, floats: bool = False, numbers: bool = False
+        self, a: Operand, b: Operand, floats: bool = False, numbers: bool = False
     ) -> tuple[Value, Value, bool]:
         """Both as values of their common dtype, and whether the result stays weak.
 
         With ``floats`` integers and booleans become floats, with ``numbers`` booleans integers.
         """
-        a, b = _operand(self, a), _operand(self, b)
-        dtype, weak = _kind(a)
-        if (dtype, weak) != _kind(b):
-            dtype, weak = common_dtype((dtype, weak), _kind(b))
+        left, right = _operand(self, a), _operand(self, b)
+        dtype, weak = _kind(left)
+        if (dtype, weak) != _kind(right):
+            dtype, weak = common_dtype((dtype, weak), _kind(right))
         if floats and dtype not in FLOATS:
             dtype = "float64" if weak else DEFAULT_FLOAT
         elif numbers:
             dtype = to_number(dtype)
-        return self._as(a, dtype), self._as(b, dtype), weak
+        return self._as(left, dtype), self._as(right, dtype), weak
 
-    def _common(self, parts: Sequence[Any], numbers: bool = False) -> list[Value]:
+    def _common(self, parts: Sequence[Operand], numbers: bool = False) -> list[Value]:
         """All as values of their common dtype, which is not weak."""
         operands = [_operand(self, part) for part in parts]
         dtype, weak = common_dtype(*map(_kind, operands))
@@ -361,7 +363,7 @@ def _require_fit(number: int, port: str, dtype: str) -> None:
         raise
 
 
-def _operand(xp: BaseOps, x: Any) -> Any:
+def _operand(xp: BaseOps, x: Operand) -> Value | bool | int | float:
     """``x`` itself where it is a value or a Python scalar, else lifted."""
     if isinstance(x, Value) or is_scalar(x):
         return x

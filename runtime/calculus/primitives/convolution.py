@@ -21,6 +21,8 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.calculus.value import Operand
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
@@ -95,7 +97,7 @@ class Geometry(NamedTuple):
         return slice(begin, begin + (last - first) * step, step), slice(first, last)
 
 
-def _windows_into(x: Any, out: Any, geometry: Geometry, fill: float) -> None:
+def _windows_into(x: Array, out: Array, geometry: Geometry, fill: float) -> None:
     """out[i, j] = the image under place (i, j) of the window, ``fill`` in the padding."""
     if geometry.padding != ((0, 0), (0, 0)):
         out[...] = fill
@@ -103,7 +105,7 @@ def _windows_into(x: Any, out: Any, geometry: Geometry, fill: float) -> None:
         out[(i, j, *by)] = x[seen]
 
 
-def _fold_into(patches: Any, out: Any, geometry: Geometry) -> None:
+def _fold_into(patches: Array, out: Array, geometry: Geometry) -> None:
     """Add windows back where they came from: the transpose of ``_windows_into``."""
     apart = geometry.apart
     if not apart or geometry.stride != geometry.window or _ends(geometry, out, patches):
@@ -140,7 +142,7 @@ def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
     _windows_into(x, columns.transpose(1, 2, 3, 0, 4, 5), geometry, 0.0)
 
 
-def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
+def convolve(columns: Array, w: Array, out: Array, groups: int) -> None:
     """``out = w · columns``, one product a group, or one for each image if it is large."""
     for rows, part in _groups(columns, w.shape[0], groups):
         weights, results = _as_rows(w[rows]), _matrices(out[:, rows])
@@ -151,7 +153,7 @@ def convolve(columns: Any, w: Any, out: Any, groups: int) -> None:
             results[...] = products.reshape(len(weights), *part.shape[1:]).swapaxes(0, 1)
 
 
-def weight_gradient(columns: Any, g: Any, out: Any, groups: int) -> None:
+def weight_gradient(columns: Array, g: Array, out: Array, groups: int) -> None:
     """``out = Σ g · columnsᵀ`` over the images: the transpose of ``convolve`` in w."""
     for rows, part in _groups(columns, out.shape[0], groups):
         gradients = _matrices(g[:, rows])
@@ -196,18 +198,18 @@ def _as_rows(w: Any) -> Any:
     return w.reshape(w.shape[0], math.prod(w.shape[1:]))
 
 
-def _conv_kernel(x: Any, w: Any, *, out: Any, geometry: Geometry, groups: int) -> None:
+def _conv_kernel(x: Array, w: Array, *, out: Array, geometry: Geometry, groups: int) -> None:
     convolve(columns_of(x, geometry), w, out, groups)
 
 
 def _conv_w_kernel(
-    x: Any, g: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
+    x: Array, g: Array, *, out: Array, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
     weight_gradient(columns_of(x, geometry), g, out, groups)
 
 
 def _conv_x_kernel(
-    g: Any, w: Any, *, out: Any, shape: Shape, geometry: Geometry, groups: int
+    g: Array, w: Array, *, out: Array, shape: Shape, geometry: Geometry, groups: int
 ) -> None:
     each, filters = shape[1] // groups, w.shape[0] // groups
     if geometry.is_pointwise and math.prod(shape[2:]) >= LONG:
@@ -243,11 +245,11 @@ def _windows_infer(x: Value, *, geometry: Geometry, fill: float) -> tuple[Shape,
     return (*geometry.window, *x.shape[:2], *places), x.dtype
 
 
-def _windows_kernel(x: Any, *, out: Any, geometry: Geometry, fill: float) -> None:
+def _windows_kernel(x: Array, *, out: Array, geometry: Geometry, fill: float) -> None:
     _windows_into(x, out, geometry, fill)
 
 
-def _fold_kernel(patches: Any, *, out: Any, shape: Shape, geometry: Geometry) -> None:
+def _fold_kernel(patches: Array, *, out: Array, shape: Shape, geometry: Geometry) -> None:
     _fold_into(patches, out, geometry)
 
 
@@ -314,8 +316,8 @@ class ConvolutionOps(BaseOps):
 
     def conv2d(
         self,
-        x: Any,
-        w: Any,
+        x: Operand,
+        w: Operand,
         stride: Pair = (1, 1),
         padding: Padding = ((0, 0), (0, 0)),
         dilation: Pair = (1, 1),

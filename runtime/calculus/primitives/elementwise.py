@@ -22,7 +22,9 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 
 def _same(x: Value, **_: Any) -> tuple[Shape, str]:
@@ -37,7 +39,7 @@ def _broadcast(*inputs: Value) -> tuple[Shape, str]:
     return first.shape, first.dtype
 
 
-def _sigmoid_kernel(x: Any, *, out: Any) -> None:
+def _sigmoid_kernel(x: Array, *, out: Array) -> None:
     """1/(1+e⁻ˣ); where e⁻ˣ overflows to ∞ the quotient is 0, as it should be."""
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -58,11 +60,11 @@ def _by_number(function: Callable[[float], float], x: Any) -> Any:
     return np.fromiter(map(function, x.ravel().tolist()), float, x.size).reshape(x.shape)
 
 
-def _tanh_of_scalars(x: Any, *, out: Any) -> None:
+def _tanh_of_scalars(x: Array, *, out: Array) -> None:
     out[...] = _by_number(math.tanh, x)
 
 
-def _sigmoid_of_scalars(x: Any, *, out: Any) -> None:
+def _sigmoid_of_scalars(x: Array, *, out: Array) -> None:
     try:
         grown = _by_number(math.exp, np.negative(x))
     except OverflowError:
@@ -70,7 +72,7 @@ def _sigmoid_of_scalars(x: Any, *, out: Any) -> None:
     np.copyto(out, np.reciprocal(grown + 1), casting="same_kind")
 
 
-def _softplus_kernel(x: Any, *, out: Any) -> None:
+def _softplus_kernel(x: Array, *, out: Array) -> None:
     """``log(1 + eˣ) = max(x, 0) + log(1 + e^−|x|)``: numpy computes logaddexp one by one."""
     near = np.empty(out.shape, np.float32) if out.dtype == np.float16 else out
     np.abs(x, out=near)
@@ -80,22 +82,22 @@ def _softplus_kernel(x: Any, *, out: Any) -> None:
     np.add(near, np.maximum(x, out.dtype.type(0)), out=out, casting="same_kind")
 
 
-def _softplus_of_scalars(x: Any, *, out: Any) -> None:
+def _softplus_of_scalars(x: Array, *, out: Array) -> None:
     np.logaddexp(x, out.dtype.type(0), out=out)
 
 
-def _relu_kernel(x: Any, *, out: Any) -> None:
+def _relu_kernel(x: Array, *, out: Array) -> None:
     np.maximum(x, out.dtype.type(0), out=out)
 
 
-def _clip_kernel(x: Any, *, out: Any, lo: float | None, hi: float | None) -> None:
+def _clip_kernel(x: Array, *, out: Array, lo: float | None, hi: float | None) -> None:
     np.clip(x, lo, hi, out=out)
 
 
 def _division(ufunc: Any, result: str) -> Any:
     """A kernel that raises ZeroDivisionError for an integer by 0, where numpy gives 0."""
 
-    def kernel(a: Any, b: Any, *, out: Any) -> None:
+    def kernel(a: Array, b: Array, *, out: Array) -> None:
         if out.dtype.kind != "f" and out.size and not np.all(b):
             raise ZeroDivisionError(f"an integer has no {result} by 0")
         ufunc(a, b, out=out)
@@ -315,51 +317,53 @@ class ElementwiseOps(BaseOps):
 
     __slots__ = ()
 
-    def _arithmetic(self, primitive: Primitive, a: Any, b: Any, floats: bool = False) -> Value:
+    def _arithmetic(
+        self, primitive: Primitive, a: Operand, b: Operand, floats: bool = False
+    ) -> Value:
         if a.__class__ is b.__class__ is Value and a.dtype == b.dtype and a.dtype in FLOATS:
             if not (a.weak or b.weak):  # there is nothing to promote
                 return self.trace.apply(primitive, a, b)
         a, b, weak = self._promoted(a, b, floats=floats, numbers=True)
         return self.trace.apply(primitive, a, b, weak=weak)
 
-    def _function(self, primitive: Primitive, x: Any) -> Value:
+    def _function(self, primitive: Primitive, x: Operand) -> Value:
         """A function of floats; integers become float32."""
         return self.trace.apply(primitive, self.as_float(x))
 
-    def _numeric(self, primitive: Primitive, x: Any) -> Value:
+    def _numeric(self, primitive: Primitive, x: Operand) -> Value:
         """A function of numbers of any dtype; booleans become int64."""
         x = self._number(x)
         return self.trace.apply(primitive, x, weak=x.weak)
 
-    def _rounding(self, primitive: Primitive, x: Any) -> Value:
+    def _rounding(self, primitive: Primitive, x: Operand) -> Value:
         """A function that leaves integers and booleans unchanged."""
         x = self._lift(x)
         return self.trace.apply(primitive, x, weak=x.weak) if x.dtype in FLOATS else x
 
-    def add(self, a: Any, b: Any) -> Value:
+    def add(self, a: Operand, b: Operand) -> Value:
         """``a + b``."""
         return self._arithmetic(ADD, a, b)
 
-    def subtract(self, a: Any, b: Any) -> Value:
+    def subtract(self, a: Operand, b: Operand) -> Value:
         """``a − b``."""
         return self._arithmetic(SUBTRACT, a, b)
 
-    def multiply(self, a: Any, b: Any) -> Value:
+    def multiply(self, a: Operand, b: Operand) -> Value:
         """``a · b``."""
         return self._arithmetic(MULTIPLY, a, b)
 
-    def divide(self, a: Any, b: Any) -> Value:
+    def divide(self, a: Operand, b: Operand) -> Value:
         """``a / b``; integers become float32."""
         return self._arithmetic(DIVIDE, a, b, floats=True)
 
-    def floor_divide(self, a: Any, b: Any) -> Value:
+    def floor_divide(self, a: Operand, b: Operand) -> Value:
         """``⌊a/b⌋``, the quotient that goes with ``remainder``; connected, gradient 0.
 
         ±∞ or NaN for a float by 0; an integer by 0 fails when the diagram runs.
         """
         return self._arithmetic(FLOOR_DIVIDE, a, b)
 
-    def remainder(self, a: Any, b: Any) -> Value:
+    def remainder(self, a: Operand, b: Operand) -> Value:
         """``a − b·⌊a/b⌋`` exactly, with the sign of b; NaN for a float by 0.
 
         ``b`` itself where b is ±∞ and a has the other sign. An integer by 0 fails when the
@@ -367,7 +371,7 @@ class ElementwiseOps(BaseOps):
         """
         return self._arithmetic(REMAINDER, a, b)
 
-    def power(self, a: Any, b: Any) -> Value:
+    def power(self, a: Operand, b: Operand) -> Value:
         """``aᵇ``. A negative base with a fractional exponent is NaN.
 
         An integer to an integer power needs an exponent ≥ 0; a negative one raises DTypeError
@@ -382,131 +386,131 @@ class ElementwiseOps(BaseOps):
             )
         return self._arithmetic(POWER, a, b)
 
-    def maximum(self, a: Any, b: Any) -> Value:
+    def maximum(self, a: Operand, b: Operand) -> Value:
         """The larger, or NaN where a side is; a tie splits the gradient, NaN sends it to both."""
         return self._arithmetic(MAXIMUM, a, b)
 
-    def minimum(self, a: Any, b: Any) -> Value:
+    def minimum(self, a: Operand, b: Operand) -> Value:
         """The smaller, or NaN where a side is; see ``maximum`` for the gradient."""
         return self._arithmetic(MINIMUM, a, b)
 
-    def arctan2(self, a: Any, b: Any) -> Value:
+    def arctan2(self, a: Operand, b: Operand) -> Value:
         """The angle of the point (b, a) in radians, −π to π; gradient 0 at the origin."""
         return self._arithmetic(ARCTAN2, a, b, floats=True)
 
-    def negative(self, x: Any) -> Value:
+    def negative(self, x: Operand) -> Value:
         """``−x``; unsigned integers wrap round."""
         return self._numeric(NEGATIVE, x)
 
-    def abs(self, x: Any) -> Value:
+    def abs(self, x: Operand) -> Value:
         """``|x|``; gradient 0 at 0."""
         return self._numeric(ABS, x)
 
-    def square(self, x: Any) -> Value:
+    def square(self, x: Operand) -> Value:
         """``x²``."""
         return self._numeric(SQUARE, x)
 
-    def sqrt(self, x: Any) -> Value:
+    def sqrt(self, x: Operand) -> Value:
         """``√x``; NaN below 0, gradient ∞ at 0."""
         return self._function(SQRT, x)
 
-    def exp(self, x: Any) -> Value:
+    def exp(self, x: Operand) -> Value:
         """``eˣ``."""
         return self._function(EXP, x)
 
-    def expm1(self, x: Any) -> Value:
+    def expm1(self, x: Operand) -> Value:
         """``eˣ − 1``, exact near 0."""
         return self._function(EXPM1, x)
 
-    def log(self, x: Any) -> Value:
+    def log(self, x: Operand) -> Value:
         """Natural logarithm; −∞ at 0, NaN below."""
         return self._function(LOG, x)
 
-    def log1p(self, x: Any) -> Value:
+    def log1p(self, x: Operand) -> Value:
         """``log(1 + x)``, exact near 0."""
         return self._function(LOG1P, x)
 
-    def sin(self, x: Any) -> Value:
+    def sin(self, x: Operand) -> Value:
         """Sine of x in radians."""
         return self._function(SIN, x)
 
-    def cos(self, x: Any) -> Value:
+    def cos(self, x: Operand) -> Value:
         """Cosine of x in radians."""
         return self._function(COS, x)
 
-    def tan(self, x: Any) -> Value:
+    def tan(self, x: Operand) -> Value:
         """Tangent of x in radians."""
         return self._function(TAN, x)
 
-    def arcsin(self, x: Any) -> Value:
-        """Angle whose sine is x, −π/2 to π/2; NaN for |x| > 1, gradient ∞ at ±1."""
+    def arcsin(self, x: Operand) -> Value:
+        """Angle whose sine is x, −π/2 to π/2; NaN for ``|x| > 1``, gradient ∞ at ±1."""
         return self._function(ARCSIN, x)
 
-    def arccos(self, x: Any) -> Value:
-        """Angle whose cosine is x, 0 to π; NaN for |x| > 1, gradient −∞ at ±1."""
+    def arccos(self, x: Operand) -> Value:
+        """Angle whose cosine is x, 0 to π; NaN for ``|x| > 1``, gradient −∞ at ±1."""
         return self._function(ARCCOS, x)
 
-    def arctan(self, x: Any) -> Value:
+    def arctan(self, x: Operand) -> Value:
         """Angle whose tangent is x, −π/2 to π/2."""
         return self._function(ARCTAN, x)
 
-    def sinh(self, x: Any) -> Value:
+    def sinh(self, x: Operand) -> Value:
         """Hyperbolic sine, ``(eˣ − e⁻ˣ)/2``, exact near 0."""
         return self._function(SINH, x)
 
-    def cosh(self, x: Any) -> Value:
+    def cosh(self, x: Operand) -> Value:
         """Hyperbolic cosine, ``(eˣ + e⁻ˣ)/2``."""
         return self._function(COSH, x)
 
-    def arcsinh(self, x: Any) -> Value:
+    def arcsinh(self, x: Operand) -> Value:
         """Number whose hyperbolic sine is x, exact near 0."""
         return self._function(ARCSINH, x)
 
-    def arccosh(self, x: Any) -> Value:
+    def arccosh(self, x: Operand) -> Value:
         """Number ≥ 0 whose hyperbolic cosine is x; NaN for x < 1, gradient ∞ at 1."""
         return self._function(ARCCOSH, x)
 
-    def arctanh(self, x: Any) -> Value:
+    def arctanh(self, x: Operand) -> Value:
         """Number whose hyperbolic tangent is x; ±∞ at ±1, NaN beyond."""
         return self._function(ARCTANH, x)
 
-    def tanh(self, x: Any) -> Value:
+    def tanh(self, x: Operand) -> Value:
         """Hyperbolic tangent."""
         return self._function(TANH, x)
 
-    def sigmoid(self, x: Any) -> Value:
-        """``1 / (1 + e⁻ˣ)``, stable for large |x|."""
+    def sigmoid(self, x: Operand) -> Value:
+        """``1 / (1 + e⁻ˣ)``, stable for large ``|x|``."""
         return self._function(SIGMOID, x)
 
-    def softplus(self, x: Any) -> Value:
-        """``log(1 + eˣ)``, stable for large |x|."""
+    def softplus(self, x: Operand) -> Value:
+        """``log(1 + eˣ)``, stable for large ``|x|``."""
         return self._function(SOFTPLUS, x)
 
-    def relu(self, x: Any) -> Value:
+    def relu(self, x: Operand) -> Value:
         """``max(x, 0)``; gradient 0 at 0."""
         return self._numeric(RELU, x)
 
-    def erf(self, x: Any) -> Value:
+    def erf(self, x: Operand) -> Value:
         """The error function, to about one unit in the last place of float64."""
         return self._function(ERF, x)
 
-    def sign(self, x: Any) -> Value:
+    def sign(self, x: Operand) -> Value:
         """−1, 0 or 1; connected, gradient 0."""
         return self._numeric(SIGN, x)
 
-    def floor(self, x: Any) -> Value:
+    def floor(self, x: Operand) -> Value:
         """The integer at or below; connected, gradient 0."""
         return self._rounding(FLOOR, x)
 
-    def ceil(self, x: Any) -> Value:
+    def ceil(self, x: Operand) -> Value:
         """The integer at or above; connected, gradient 0."""
         return self._rounding(CEIL, x)
 
-    def round(self, x: Any) -> Value:
+    def round(self, x: Operand) -> Value:
         """To the nearest integer, half to even; connected, gradient 0."""
         return self._rounding(ROUND, x)
 
-    def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
+    def clip(self, x: Operand, lo: float | None = None, hi: float | None = None) -> Value:
         """``min(max(x, lo), hi)`` with static bounds; gradient 1 on the closed interval.
 
         A float bound turns integers into floats. Raises TraceError unless lo ≤ hi, and DTypeError

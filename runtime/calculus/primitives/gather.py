@@ -18,6 +18,8 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.calculus.value import Operand
 
 _LARGE = 1 << 12
 """Elements from which adding to those of a flat array, or slices of repeats, are faster."""
@@ -35,7 +37,7 @@ def checked(indices: Any, length: int) -> Any:
     return indices
 
 
-def _take_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
+def _take_kernel(x: Array, indices: Array, *, out: Array, axis: int) -> None:
     count = repeats(indices, x.shape[axis]) if x.size >= _LARGE else 0
     if count:
         repeat(x, count, axis, out)
@@ -54,7 +56,7 @@ def _scatter_infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tu
     return x.shape, x.dtype
 
 
-def _scatter_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+def _scatter_kernel(x: Array, indices: Array, updates: Array, *, out: Array, axis: int) -> None:
     """Adds in the order of the indices, so that repeated ones are deterministic."""
     length, rank = x.shape[axis], indices.ndim
     count = repeats(indices, length) if x.size >= _LARGE else 0
@@ -78,14 +80,14 @@ def _along_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
     return indices.shape, x.dtype
 
 
-def _along_kernel(x: Any, indices: Any, *, out: Any, axis: int) -> None:
+def _along_kernel(x: Array, indices: Array, *, out: Array, axis: int) -> None:
     if x.flags.c_contiguous and indices.size >= _LARGE and axis < x.ndim - 1:
         np.take(x.reshape(-1), flat_places(x, indices, axis), out=out, mode="wrap")
     else:
         out[...] = x[places_along(x, indices, axis)]
 
 
-def _add_along_kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+def _add_along_kernel(x: Array, indices: Array, updates: Array, *, out: Array, axis: int) -> None:
     out[...] = x
     is_large = indices.size >= _LARGE and out.flags.c_contiguous
     if indices.shape[axis] > 1 and not is_large:
@@ -122,12 +124,12 @@ def places_along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     return tuple(places)
 
 
-def _argsort_kernel(x: Any, *, out: Any, axis: int, descending: bool) -> None:
+def _argsort_kernel(x: Array, *, out: Array, axis: int, descending: bool) -> None:
     """Stable: equal elements keep their order, also when descending."""
     out[...] = stable_order(x, axis, descending)
 
 
-def _one_hot_kernel(indices: Any, *, out: Any, depth: int, dtype: str) -> None:
+def _one_hot_kernel(indices: Array, *, out: Array, depth: int, dtype: str) -> None:
     out[...] = indices[..., None] == np.arange(depth)
 
 
@@ -212,14 +214,14 @@ class GatherOps(BaseOps):
 
     __slots__ = ()
 
-    def indices(self, x: Any) -> Value:
+    def indices(self, x: Operand) -> Value:
         """``x`` as indices; raises DTypeError unless they are integers."""
         found = self.asarray(x)
         if found.dtype not in INTEGERS:
             raise DTypeError("Indices must be integers.", got=found.dtype, next_step="Cast them.")
         return found
 
-    def take(self, x: Any, indices: Any, axis: int = 0) -> Value:
+    def take(self, x: Operand, indices: Operand, axis: int = 0) -> Value:
         """Elements of ``x`` at integer ``indices`` along ``axis``; repeats add up in the gradient.
 
         Negative indices count from the end; others out of range fail when the diagram runs.
@@ -227,7 +229,7 @@ class GatherOps(BaseOps):
         x = self.asarray(x)
         return self.trace.apply(TAKE, x, self.indices(indices), axis=axis_of(axis, x.ndim))
 
-    def take_along_axis(self, x: Any, indices: Any, axis: int = -1) -> Value:
+    def take_along_axis(self, x: Operand, indices: Operand, axis: int = -1) -> Value:
         """``x[…, indices[…, j], …]``: one index for each place along ``axis``.
 
         Where the indices are shorter on another axis, the rest of x is left out.
@@ -244,13 +246,13 @@ class GatherOps(BaseOps):
         """``x`` with ``updates`` added where ``take_along_axis`` would read."""
         return self.trace.apply(ADD_ALONG, x, indices, updates, axis=axis)
 
-    def scatter_add(self, x: Any, indices: Any, updates: Any, axis: int = 0) -> Value:
+    def scatter_add(self, x: Operand, indices: Operand, updates: Operand, axis: int = 0) -> Value:
         """``x`` with ``updates`` added at ``indices`` along ``axis``; repeats add up."""
         x, updates = self._common([x, updates], numbers=True)
         indices = self.indices(indices)
         return self.trace.apply(SCATTER_ADD, x, indices, updates, axis=axis_of(axis, x.ndim))
 
-    def one_hot(self, indices: Any, depth: int, dtype: str = "float32") -> Value:
+    def one_hot(self, indices: Operand, depth: int, dtype: str = "float32") -> Value:
         """1 at each index along a new last axis of length ``depth``, else 0. No gradient.
 
         An index out of range gives a row of 0.
@@ -259,12 +261,12 @@ class GatherOps(BaseOps):
         lengths_of(depth)
         return self.trace.apply(ONE_HOT, indices, depth=depth, dtype=checked_dtype(dtype))
 
-    def argsort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
+    def argsort(self, x: Operand, axis: int = -1, descending: bool = False) -> Value:
         """Indices that sort, int64, stable. No gradient."""
         x = self.asarray(x)
         return self.trace.apply(ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending)
 
-    def sort(self, x: Any, axis: int = -1, descending: bool = False) -> Value:
+    def sort(self, x: Operand, axis: int = -1, descending: bool = False) -> Value:
         """Sorted along an axis; the gradient goes back to where each element came from."""
         x = self.asarray(x)
         return self.take_along_axis(x, self.argsort(x, axis, descending), axis)

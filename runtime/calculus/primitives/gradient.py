@@ -12,6 +12,7 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 
 def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:
@@ -73,12 +74,12 @@ class GradientOps(BaseOps):
 
     __slots__ = ()
 
-    def stop_gradient(self, x: Any) -> Value:
+    def stop_gradient(self, x: Operand) -> Value:
         """The same value, of any dtype; no gradient of any order passes."""
         x = self._lift(x)
         return self.trace.apply(STOP_GRADIENT, x, weak=x.weak)
 
-    def surrogate(self, value: Any, soft: Any) -> Value:
+    def surrogate(self, value: Operand, soft: Operand) -> Value:
         """``value`` in the forward pass; the whole gradient goes to ``soft``.
 
         ``surrogate(x, s·x)`` scales a gradient, ``surrogate(round(x), x)`` is straight-through.
@@ -93,7 +94,7 @@ class GradientOps(BaseOps):
             )
         return self.trace.apply(SURROGATE, self.astype(value, soft.dtype), soft)
 
-    def clip_gradient(self, x: Any, limit: float, by: str) -> Value:
+    def clip_gradient(self, x: Operand, limit: float, by: str) -> Value:
         """``x`` unchanged; backward limits the gradient: each element (``by`` "value"), or its
         norm over all elements ("norm").
         """
@@ -101,7 +102,7 @@ class GradientOps(BaseOps):
 
     def loss_head(
         self,
-        x: Any,
+        x: Operand,
         scale: float = 1.0,
         normalization: str = "none",
         threshold: float = 0.0,

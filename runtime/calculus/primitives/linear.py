@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import string
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 _LETTERS = frozenset(string.ascii_letters)
 
@@ -68,7 +70,7 @@ def _einsum_infer(*inputs: Value, terms: tuple[str, ...], output: str) -> tuple[
     return tuple(lengths[c] for c in output), inputs[0].dtype
 
 
-def _einsum_kernel(*arrays: Any, out: Any, terms: tuple[str, ...], output: str) -> None:
+def _einsum_kernel(*arrays: Array, out: Array, terms: tuple[str, ...], output: str) -> None:
     np.einsum(f"{','.join(terms)}->{output}", *arrays, out=out, optimize=True)
 
 
@@ -119,7 +121,7 @@ class LinearOps(BaseOps):
 
     __slots__ = ()
 
-    def matmul(self, a: Any, b: Any) -> Value:
+    def matmul(self, a: Operand, b: Operand) -> Value:
         """Matrix product over the last two axes; others broadcast.
 
         A vector is a row on the left and a column on the right, and that axis is removed.
@@ -141,8 +143,8 @@ class LinearOps(BaseOps):
         a, b, _ = self._promoted(a, b, numbers=True)
         if a.ndim > 2 and b.ndim == 2:
             # One large product, forward and backward, instead of one for each matrix of the batch.
-            rows = self.reshape(a, (math.prod(a.shape[:-1]), a.shape[-1]))
-            flat = self.trace.apply(MATMUL, rows, b)
+            stacked = self.reshape(a, (math.prod(a.shape[:-1]), a.shape[-1]))
+            flat = self.trace.apply(MATMUL, stacked, b)
             return self.reshape(flat, (*a.shape[:-1], b.shape[1]))
         left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a
         right = self.reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
@@ -154,7 +156,7 @@ class LinearOps(BaseOps):
             del shape[-1 if b.ndim == 1 else -2]
         return self.reshape(result, tuple(shape))
 
-    def einsum(self, subscripts: str, *arrays: Any) -> Value:
+    def einsum(self, subscripts: str, *arrays: Operand) -> Value:
         """Contraction in Einstein's notation, ``"bij,bjk->bik"``: letters, each once a term."""
         values = self._common(arrays, numbers=True)
         terms, output = _parse(subscripts, [x.ndim for x in values])

@@ -15,6 +15,8 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.calculus.value import Operand
 
 
 def _to_bool(*inputs: Value) -> tuple[Shape, str]:
@@ -29,7 +31,7 @@ def _where_infer(condition: Value, a: Value, b: Value) -> tuple[Shape, str]:
     return broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype
 
 
-def _where_kernel(condition: Any, a: Any, b: Any, *, out: Any) -> None:
+def _where_kernel(condition: Array, a: Array, b: Array, *, out: Array) -> None:
     select(condition, a, b, out)
 
 
@@ -119,11 +121,11 @@ class LogicOps(BaseOps):
 
     __slots__ = ()
 
-    def _compare(self, primitive: Primitive, a: Any, b: Any) -> Value:
+    def _compare(self, primitive: Primitive, a: Operand, b: Operand) -> Value:
         a, b, _ = self._promoted(a, b)
         return self.trace.apply(primitive, a, b)
 
-    def _logic(self, primitive: Primitive, *inputs: Any) -> Value:
+    def _logic(self, primitive: Primitive, *inputs: Operand) -> Value:
         values = [self.asarray(x) for x in inputs]
         for x in values:
             if x.dtype != "bool":
@@ -135,7 +137,7 @@ class LogicOps(BaseOps):
                 )
         return self.trace.apply(primitive, *values)
 
-    def _bits(self, primitive: Primitive, a: Any, b: Any, shift: bool = False) -> Value:
+    def _bits(self, primitive: Primitive, a: Operand, b: Operand, shift: bool = False) -> Value:
         a, b, weak = self._promoted(a, b)
         if a.dtype not in INTEGERS and (shift or a.dtype != "bool"):
             raise DTypeError(
@@ -145,75 +147,75 @@ class LogicOps(BaseOps):
             )
         return self.trace.apply(primitive, a, b, weak=weak)
 
-    def equal(self, a: Any, b: Any) -> Value:
+    def equal(self, a: Operand, b: Operand) -> Value:
         """``a = b``; NaN equals nothing."""
         return self._compare(EQUAL, a, b)
 
-    def not_equal(self, a: Any, b: Any) -> Value:
+    def not_equal(self, a: Operand, b: Operand) -> Value:
         """``a ≠ b``; NaN differs from all."""
         return self._compare(NOT_EQUAL, a, b)
 
-    def less(self, a: Any, b: Any) -> Value:
+    def less(self, a: Operand, b: Operand) -> Value:
         """``a < b``."""
         return self._compare(LESS, a, b)
 
-    def less_equal(self, a: Any, b: Any) -> Value:
+    def less_equal(self, a: Operand, b: Operand) -> Value:
         """``a ≤ b``."""
         return self._compare(LESS_EQUAL, a, b)
 
-    def greater(self, a: Any, b: Any) -> Value:
+    def greater(self, a: Operand, b: Operand) -> Value:
         """``a > b``."""
         return self._compare(GREATER, a, b)
 
-    def greater_equal(self, a: Any, b: Any) -> Value:
+    def greater_equal(self, a: Operand, b: Operand) -> Value:
         """``a ≥ b``."""
         return self._compare(GREATER_EQUAL, a, b)
 
-    def logical_and(self, a: Any, b: Any) -> Value:
+    def logical_and(self, a: Operand, b: Operand) -> Value:
         """Whether both are true."""
         return self._logic(LOGICAL_AND, a, b)
 
-    def logical_or(self, a: Any, b: Any) -> Value:
+    def logical_or(self, a: Operand, b: Operand) -> Value:
         """Whether at least one is true."""
         return self._logic(LOGICAL_OR, a, b)
 
-    def logical_xor(self, a: Any, b: Any) -> Value:
+    def logical_xor(self, a: Operand, b: Operand) -> Value:
         """Whether exactly one is true."""
         return self._logic(LOGICAL_XOR, a, b)
 
-    def logical_not(self, x: Any) -> Value:
+    def logical_not(self, x: Operand) -> Value:
         """The negation."""
         return self._logic(LOGICAL_NOT, x)
 
-    def isnan(self, x: Any) -> Value:
+    def isnan(self, x: Operand) -> Value:
         """Whether it is NaN."""
         return self.trace.apply(ISNAN, self.asarray(x))
 
-    def isfinite(self, x: Any) -> Value:
+    def isfinite(self, x: Operand) -> Value:
         """Whether it is neither NaN nor infinite."""
         return self.trace.apply(ISFINITE, self.asarray(x))
 
-    def bitwise_and(self, a: Any, b: Any) -> Value:
+    def bitwise_and(self, a: Operand, b: Operand) -> Value:
         """Bits that both have."""
         return self._bits(BITWISE_AND, a, b)
 
-    def bitwise_or(self, a: Any, b: Any) -> Value:
+    def bitwise_or(self, a: Operand, b: Operand) -> Value:
         """Bits that one of them has."""
         return self._bits(BITWISE_OR, a, b)
 
-    def bitwise_xor(self, a: Any, b: Any) -> Value:
+    def bitwise_xor(self, a: Operand, b: Operand) -> Value:
         """Bits that exactly one of them has."""
         return self._bits(BITWISE_XOR, a, b)
 
-    def left_shift(self, a: Any, b: Any) -> Value:
+    def left_shift(self, a: Operand, b: Operand) -> Value:
         """``a · 2ᵇ`` in the bits of an integer."""
         return self._bits(LEFT_SHIFT, a, b, shift=True)
 
-    def right_shift(self, a: Any, b: Any) -> Value:
+    def right_shift(self, a: Operand, b: Operand) -> Value:
         """``⌊a / 2ᵇ⌋`` in the bits of an integer."""
         return self._bits(RIGHT_SHIFT, a, b, shift=True)
 
-    def where(self, condition: Any, a: Any, b: Any) -> Value:
+    def where(self, condition: Operand, a: Operand, b: Operand) -> Value:
         """``a`` where the condition holds, else ``b``; the condition has no gradient.
 
         The branch not taken gets 0 times its derivative: NaN where that is not finite.

@@ -19,7 +19,9 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 
 NO_INVERSE = "singular: it has no inverse"
@@ -40,35 +42,35 @@ def refused(why: str, shape: Shape) -> ValueError:
     return ValueError(f"{'a' if len(shape) > 2 else 'the'} matrix is {why}")
 
 
-def _or_refused(function: Callable[..., Any], why: str, *arrays: Any, out: Any) -> None:
+def _or_refused(function: Callable[..., Any], why: str, *arrays: Array, out: Array) -> None:
     try:
         out[...] = function(*map(_wide, arrays))
     except np.linalg.LinAlgError:
         raise refused(why, out.shape) from None
 
 
-def _inverse_kernel(x: Any, *, out: Any) -> None:
+def _inverse_kernel(x: Array, *, out: Array) -> None:
     _or_refused(np.linalg.inv, NO_INVERSE, x, out=out)
 
 
-def _solve_kernel(a: Any, b: Any, *, out: Any) -> None:
+def _solve_kernel(a: Array, b: Array, *, out: Array) -> None:
     _or_refused(np.linalg.solve, NO_SOLUTION, a, b, out=out)
 
 
-def _cholesky_kernel(x: Any, *, out: Any) -> None:
+def _cholesky_kernel(x: Array, *, out: Array) -> None:
     symmetric = (x + np.swapaxes(x, -1, -2)) / 2
     _or_refused(np.linalg.cholesky, "not positive definite", symmetric, out=out)
 
 
-def _determinant_kernel(x: Any, *, out: Any) -> None:
+def _determinant_kernel(x: Array, *, out: Array) -> None:
     out[...] = np.linalg.det(_wide(x))
 
 
-def _log_determinant_kernel(x: Any, *, out: Any) -> None:
+def _log_determinant_kernel(x: Array, *, out: Array) -> None:
     out[...] = np.linalg.slogdet(_wide(x))[1]
 
 
-def _determinant_sign_kernel(x: Any, *, out: Any) -> None:
+def _determinant_sign_kernel(x: Array, *, out: Array) -> None:
     out[...] = np.linalg.slogdet(_wide(x))[0]
 
 
@@ -159,7 +161,7 @@ class MatrixOps(BaseOps):
 
     __slots__ = ()
 
-    def _square(self, x: Any) -> Value:
+    def _square(self, x: Operand) -> Value:
         found = self.as_float(x)
         if found.ndim < 2 or found.shape[-1] != found.shape[-2]:
             raise ShapeError(
@@ -167,11 +169,11 @@ class MatrixOps(BaseOps):
             )
         return found
 
-    def inverse(self, x: Any) -> Value:
+    def inverse(self, x: Operand) -> Value:
         """``x⁻¹``; a singular matrix fails when the diagram runs."""
         return self.trace.apply(INVERSE, self._square(x))
 
-    def solve(self, a: Any, b: Any) -> Value:
+    def solve(self, a: Operand, b: Operand) -> Value:
         """``a⁻¹ b`` of matrices b; leading axes broadcast."""
         a, b, _ = self._promoted(a, b, floats=True)
         a = self._square(a)
@@ -183,18 +185,18 @@ class MatrixOps(BaseOps):
             )
         return self.trace.apply(SOLVE, a, b)
 
-    def cholesky(self, x: Any) -> Value:
+    def cholesky(self, x: Operand) -> Value:
         """The lower triangular ``L`` with ``L Lᵀ = (x + xᵀ)/2``, which is positive definite."""
         return self.trace.apply(CHOLESKY, self._square(x))
 
-    def determinant(self, x: Any) -> Value:
+    def determinant(self, x: Operand) -> Value:
         """``det x``; its derivative needs the inverse."""
         return self.trace.apply(DETERMINANT, self._square(x))
 
-    def log_determinant(self, x: Any) -> Value:
+    def log_determinant(self, x: Operand) -> Value:
         """``ln |det x|``, −∞ for a singular matrix; its derivative needs the inverse."""
         return self.trace.apply(LOG_DETERMINANT, self._square(x))
 
-    def determinant_sign(self, x: Any) -> Value:
+    def determinant_sign(self, x: Operand) -> Value:
         """The sign of ``det x``: −1, 0 or 1. No gradient."""
         return self.trace.apply(DETERMINANT_SIGN, self._square(x))

@@ -22,6 +22,7 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 if TYPE_CHECKING:
     from gradwire.blocks.library.recorded import Output, Run
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 Array = NDArray[Any]
 WITHIN = 1e-3
@@ -43,7 +44,7 @@ class RecordedOps(BaseOps):
 
     __slots__ = ()
 
-    def recorded(self, run: Run, *inputs: Any) -> tuple[Value, ...]:
+    def recorded(self, run: Run, *inputs: Operand) -> tuple[Value, ...]:
         """The outputs of a run whose inputs are these. Raises ShapeError for other shapes."""
         xs = [self.asarray(x) for x in inputs]
         for place, (x, kind) in enumerate(zip(xs, run.inputs, strict=True)):

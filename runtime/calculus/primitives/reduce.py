@@ -18,7 +18,9 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 
 def _kept(shape: Shape, axes: tuple[int, ...]) -> Shape:
@@ -49,13 +51,13 @@ def _wide(dtype: Any) -> Any:
 def _reducer(function: Callable[..., Any]) -> Callable[..., None]:
     """A kernel that keeps reduced axes at length 1."""
 
-    def kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
+    def kernel(x: Array, *, out: Array, axes: tuple[int, ...]) -> None:
         function(x, axis=axes, keepdims=True, out=out)
 
     return kernel
 
 
-def _sum_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
+def _sum_kernel(x: Array, *, out: Array, axes: tuple[int, ...]) -> None:
     np.copyto(out, _sum(x, axes), casting="unsafe")
 
 
@@ -64,13 +66,13 @@ def _sum(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _arg(function: Callable[..., Any]) -> Callable[..., None]:
-    def kernel(x: Any, *, out: Any, axis: int) -> None:
+    def kernel(x: Array, *, out: Array, axis: int) -> None:
         function(x, axis=axis, keepdims=True, out=out)
 
     return kernel
 
 
-def _logsumexp_kernel(x: Any, *, out: Any, axes: tuple[int, ...]) -> None:
+def _logsumexp_kernel(x: Array, *, out: Array, axes: tuple[int, ...]) -> None:
     """``log Σ eˣ`` shifted by the largest element, unless that is ±∞."""
     top = np.max(x, axis=axes, keepdims=True)
     shift = np.where(np.isfinite(top), top, out.dtype.type(0))
@@ -84,7 +86,7 @@ _BLOCK = 1 << 16
 def _in_blocks(kernel: Callable[..., None]) -> Callable[..., None]:
     """A kernel that goes through large arrays some rows at a time, for the same bits."""
 
-    def call(x: Any, *, out: Any, axis: int) -> None:
+    def call(x: Array, *, out: Array, axis: int) -> None:
         x = contiguous(x) if is_transposed(x) else x
         each = max(1, _BLOCK // max(1, math.prod(x.shape[1:])))
         if not axis or len(x) <= each:
@@ -99,20 +101,20 @@ def _in_blocks(kernel: Callable[..., None]) -> Callable[..., None]:
 
 
 @_in_blocks
-def _softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
+def _softmax_kernel(x: Array, *, out: Array, axis: int) -> None:
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
     np.exp(out, out=out)
     np.divide(out, _sum(out, (axis,)), out=out, casting="unsafe")
 
 
 @_in_blocks
-def _log_softmax_kernel(x: Any, *, out: Any, axis: int) -> None:
+def _log_softmax_kernel(x: Array, *, out: Array, axis: int) -> None:
     """Shifted first: ``x − log Σ eˣ`` would lose digits where x is large."""
     np.subtract(x, np.max(x, axis=axis, keepdims=True), out=out)
     np.subtract(out, np.log(_sum(np.exp(out), (axis,))), out=out, casting="unsafe")
 
 
-def _cumulative_kernel(x: Any, *, out: Any, axis: int) -> None:
+def _cumulative_kernel(x: Array, *, out: Array, axis: int) -> None:
     if x.dtype == np.float16:
         np.copyto(out, np.cumsum(x, axis=axis, dtype=np.float32), casting="unsafe")
     else:
@@ -212,7 +214,7 @@ class ReduceOps(BaseOps):
         if any(x.shape[i] == 0 for i in axes_of(axis, x.ndim)):
             raise ShapeError(f"{what} of no elements: shape {list(x.shape)}, axis {axis}.")
 
-    def _summable(self, x: Any) -> Value:
+    def _summable(self, x: Operand) -> Value:
         value = self.asarray(x)
         if value.dtype in FLOATS:
             return value
@@ -221,11 +223,11 @@ class ReduceOps(BaseOps):
     def _widened(self, x: Value) -> Value:
         return self.astype(x, "float32") if x.dtype == "float16" else x
 
-    def sum(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def sum(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``Σ x``; integers and booleans give int64 (uint64 itself), float16 adds in float32."""
         return self._reduce(SUM, self._summable(x), axis, keepdims)
 
-    def mean(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def mean(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``Σ x / n``; integers become float32; float16 is summed in float32, so that it does not
         overflow.
         """
@@ -234,19 +236,19 @@ class ReduceOps(BaseOps):
         count = math.prod(x.shape[i] for i in axes_of(axis, x.ndim))
         return self.astype(self.sum(self._widened(x), axis, keepdims) / count, x.dtype)
 
-    def max(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def max(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """The largest, or NaN where one is; ties share the gradient evenly."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The maximum")
         return self._reduce(MAX, x, axis, keepdims)
 
-    def min(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def min(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """The smallest, or NaN where one is; ties share the gradient evenly."""
         x = self.asarray(x)
         self._not_empty(x, axis, "The minimum")
         return self._reduce(MIN, x, axis, keepdims)
 
-    def prod(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def prod(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``Π x``, multiplied pairwise as a tree: zeros have exact derivatives of all orders."""
         x = self._summable(x)
         axes = axes_of(axis, x.ndim)
@@ -262,45 +264,47 @@ class ReduceOps(BaseOps):
             rows = self.xp.concat([pairs, rows[..., 2 * half :]], -1) if length % 2 else pairs
         return self.reshape(rows, _kept(x.shape, axes) if keepdims else lengths)
 
-    def any(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def any(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """Whether at least one is true, or not 0."""
         return self._reduce(ANY, self.astype(x, "bool"), axis, keepdims)
 
-    def all(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def all(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """Whether all are true, or not 0."""
         return self._reduce(ALL, self.astype(x, "bool"), axis, keepdims)
 
-    def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def logsumexp(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ eˣ`` without overflow; −∞ where all are −∞."""
         x = self.as_float(x)
         self._not_empty(x, axis, "logsumexp")
         return self._reduce(LOGSUMEXP, x, axis, keepdims)
 
-    def softmax(self, x: Any, axis: int = -1) -> Value:
+    def softmax(self, x: Operand, axis: int = -1) -> Value:
         """``eˣ / Σ eˣ`` along one axis, without overflow; NaN where all are −∞ or one is ∞."""
         return self._normalised(SOFTMAX, x, axis)
 
-    def log_softmax(self, x: Any, axis: int = -1) -> Value:
+    def log_softmax(self, x: Operand, axis: int = -1) -> Value:
         """``x − log Σ eˣ`` along one axis; NaN where softmax is."""
         return self._normalised(LOG_SOFTMAX, x, axis)
 
-    def _normalised(self, primitive: Primitive, x: Any, axis: int) -> Value:
+    def _normalised(self, primitive: Primitive, x: Operand, axis: int) -> Value:
         x = self.as_float(x)
         self._not_empty(x, axis, primitive.name)
         return self.trace.apply(primitive, x, axis=axis_of(axis, x.ndim))
 
-    def argmax(self, x: Any, axis: int | None = None, keepdims: bool = False) -> Value:
+    def argmax(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
         """Index of the first largest element, int64; NaN counts as largest. No gradient.
 
         Of all elements in row-major order when ``axis`` is None.
         """
         return self._argument(ARGMAX, x, axis, keepdims)
 
-    def argmin(self, x: Any, axis: int | None = None, keepdims: bool = False) -> Value:
+    def argmin(self, x: Operand, axis: int | None = None, keepdims: bool = False) -> Value:
         """Index of the first smallest element; see ``argmax``."""
         return self._argument(ARGMIN, x, axis, keepdims)
 
-    def _argument(self, primitive: Primitive, x: Any, axis: int | None, keepdims: bool) -> Value:
+    def _argument(
+        self, primitive: Primitive, x: Operand, axis: int | None, keepdims: bool
+    ) -> Value:
         x = self.asarray(x)
         self._not_empty(x, axis, primitive.name)
         if axis is None:
@@ -310,7 +314,7 @@ class ReduceOps(BaseOps):
         index = self.trace.apply(primitive, x, axis=axis)
         return index if keepdims else self._without(index, (axis,))
 
-    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``, with gradient 0 at 0."""
         x = self.as_float(x)
         wide = self._widened(x)
@@ -320,12 +324,12 @@ class ReduceOps(BaseOps):
             self.xp.where(zero, 0.0, self.xp.sqrt(self.xp.where(zero, 1.0, total))), x.dtype
         )
 
-    def cumulative_sum(self, x: Any, axis: int = 0) -> Value:
+    def cumulative_sum(self, x: Operand, axis: int = 0) -> Value:
         """Running sum along an axis, the first element included."""
         x = self._summable(x)
         return self.trace.apply(CUMULATIVE_SUM, x, axis=axis_of(axis, x.ndim))
 
-    def cumulative_product(self, x: Any, axis: int = 0) -> Value:
+    def cumulative_product(self, x: Operand, axis: int = 0) -> Value:
         """Running product along an axis, the first element included.
 
         In log₂ n rounds of products, so that zeros have exact derivatives of all orders.

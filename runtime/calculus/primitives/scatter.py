@@ -18,7 +18,9 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Operand
 
 
 def _infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shape, str]:
@@ -36,7 +38,7 @@ def _infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shap
 def _kernel(write: Callable[[Any, Any, Any], None]) -> Callable[..., None]:
     """A kernel that writes updates one after the other: of flat arrays, numpy keeps the order."""
 
-    def kernel(x: Any, indices: Any, updates: Any, *, out: Any, axis: int) -> None:
+    def kernel(x: Array, indices: Array, updates: Array, *, out: Array, axis: int) -> None:
         flat = np.array(x, order="C").reshape(-1)
         if indices.size:
             found = list(places_along(x, indices, axis))
@@ -151,25 +153,31 @@ class ScatterOps(BaseOps):
     __slots__ = ()
 
     def _scattered(
-        self, primitive: Primitive, x: Any, indices: Any, updates: Any, axis: int
+        self, primitive: Primitive, x: Operand, indices: Operand, updates: Operand, axis: int
     ) -> Value:
         x, updates = self._common([x, updates], numbers=primitive is not SET_ALONG)
         indices = self.xp.indices(indices)
         axis = axis_of(axis, x.ndim)
         return self.trace.apply(primitive, x, indices, updates, axis=axis)
 
-    def set_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+    def set_along_axis(self, x: Operand, indices: Operand, updates: Operand, axis: int) -> Value:
         """``x`` with updates in its place where ``take_along_axis`` would read; the last stays."""
         return self._scattered(SET_ALONG, x, indices, updates, axis)
 
-    def multiply_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+    def multiply_along_axis(
+        self, x: Operand, indices: Operand, updates: Operand, axis: int
+    ) -> Value:
         """``x`` times all updates of a place; zeros among them have exact first derivatives."""
         return self._scattered(MULTIPLY_ALONG, x, indices, updates, axis)
 
-    def maximum_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+    def maximum_along_axis(
+        self, x: Operand, indices: Operand, updates: Operand, axis: int
+    ) -> Value:
         """The largest of ``x`` and the updates of a place; ties share the gradient evenly."""
         return self._scattered(MAXIMUM_ALONG, x, indices, updates, axis)
 
-    def minimum_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+    def minimum_along_axis(
+        self, x: Operand, indices: Operand, updates: Operand, axis: int
+    ) -> Value:
         """The smallest of ``x`` and the updates of a place; ties share the gradient evenly."""
         return self._scattered(MINIMUM_ALONG, x, indices, updates, axis)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from types import EllipsisType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
+    from gradwire.runtime.calculus.value import Index, Operand
 
 Slices = tuple[slice, ...]
 
@@ -31,7 +34,7 @@ def _sliced_shape(shape: Shape, index: Slices) -> Shape:
     return tuple(len(range(*part.indices(n))) for part, n in zip(index, shape, strict=True))
 
 
-def _embed_kernel(x: Any, *, out: Any, shape: Shape, index: Slices, fill: Any) -> None:
+def _embed_kernel(x: Array, *, out: Array, shape: Shape, index: Slices, fill: Array) -> None:
     out[...] = fill
     out[index] = x
 
@@ -50,7 +53,7 @@ def _concat_infer(*parts: Value, axis: int, ends: tuple[int, ...]) -> tuple[Shap
     return (*first[:axis], ends[-1], *first[axis + 1 :]), parts[0].dtype
 
 
-def _concat_kernel(*parts: Any, out: Any, axis: int, ends: tuple[int, ...]) -> None:
+def _concat_kernel(*parts: Array, out: Array, axis: int, ends: tuple[int, ...]) -> None:
     np.concatenate(parts, axis=axis, out=out)
 
 
@@ -121,20 +124,25 @@ CONCAT = Primitive(
 )
 
 
-def _expanded(index: Any, shape: Shape) -> list[Any]:
+def _expanded(index: Index, shape: Shape) -> list[int | slice | None]:
     """The parts of an index, with a slice for every axis it leaves out."""
-    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = index if isinstance(index, tuple) else (index,)
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     taken = sum(part is not None for part in parts) - len(dots)
     if taken > len(shape):
         raise ShapeError(f"{taken} indices for shape {list(shape)}.")
     if len(dots) > 1:
         raise ShapeError(f"Shape {list(shape)} is indexed with more than one Ellipsis.")
-    at = dots[0] if dots else len(parts)
-    return parts[:at] + [slice(None)] * (len(shape) - taken) + parts[at + 1 :]
+    found: list[int | slice | None] = []
+    for part in parts if dots else (*parts, ...):
+        if isinstance(part, EllipsisType):
+            found += [slice(None)] * (len(shape) - taken)
+        else:
+            found.append(part)
+    return found
 
 
-def _as_slice(part: Any, axis: int, length: int) -> slice:
+def _as_slice(part: object, axis: int, length: int) -> slice:
     """The slice of its axis that one part of an index takes."""
     if isinstance(part, slice):
         ends = (part.start, part.stop, part.step)
@@ -159,7 +167,7 @@ class ShapeOps(BaseOps):
 
     __slots__ = ()
 
-    def permute_dims(self, x: Any, axes: Sequence[int]) -> Value:
+    def permute_dims(self, x: Operand, axes: Sequence[int]) -> Value:
         """Axes in another order."""
         x = self.asarray(x)
         order = tuple(axis_of(a, x.ndim) for a in axes)
@@ -173,19 +181,19 @@ class ShapeOps(BaseOps):
             x, order = x.inputs[0], tuple(inner[i] for i in order)
         return x if order == tuple(range(x.ndim)) else self.trace.apply(PERMUTE, x, axes=order)
 
-    def flip(self, x: Any, axis: Axis = None) -> Value:
+    def flip(self, x: Operand, axis: Axis = None) -> Value:
         """Elements in reverse order along ``axis``, all axes by default."""
         x = self.asarray(x)
         axes = axes_of(axis, x.ndim)
         return self.trace.apply(FLIP, x, axes=axes) if axes else x
 
-    def expand_dims(self, x: Any, axis: int) -> Value:
+    def expand_dims(self, x: Operand, axis: int) -> Value:
         """A new axis of length 1 at ``axis``."""
         x = self.asarray(x)
         at = axis_of(axis, x.ndim + 1)
         return self.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
-    def squeeze(self, x: Any, axis: int | tuple[int, ...]) -> Value:
+    def squeeze(self, x: Operand, axis: int | tuple[int, ...]) -> Value:
         """Remove axes of length 1."""
         x = self.asarray(x)
         axes = axes_of(axis, x.ndim)
@@ -193,7 +201,7 @@ class ShapeOps(BaseOps):
             raise ShapeError(f"Axis {axis} of shape {list(x.shape)} is not of length 1.")
         return self.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
 
-    def index(self, x: Value, index: Any) -> Value:
+    def index(self, x: Value, index: Index) -> Value:
         """``x[index]`` with static ints, slices, None and one Ellipsis."""
         parts = _expanded(index, x.shape)
         picked: list[slice] = []
@@ -210,7 +218,7 @@ class ShapeOps(BaseOps):
             x = self.trace.apply(SLICE, x, index=tuple(picked))
         return self.reshape(x, tuple(shape))
 
-    def slice_(self, x: Any, begin: Sequence[int], size: Sequence[int]) -> Value:
+    def slice_(self, x: Operand, begin: Sequence[int], size: Sequence[int]) -> Value:
         """``size`` elements of each axis from ``begin`` on; a size of -1 takes the rest."""
         x = self.asarray(x)
         if not len(begin) == len(size) == x.ndim:
@@ -232,7 +240,7 @@ class ShapeOps(BaseOps):
         """An array of ``fill`` with ``x`` at ``index``: the transpose of a slice."""
         return self.trace.apply(EMBED, x, shape=shape, index=index, fill=fill)
 
-    def pad(self, x: Any, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
+    def pad(self, x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
         """``value`` around ``x``: (before, after) for each axis.
 
         Raises DTypeError for a value that an integer or boolean dtype can't hold.
@@ -248,7 +256,7 @@ class ShapeOps(BaseOps):
         index = tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True))
         return x if shape == x.shape else self.embed(x, shape, index, value)
 
-    def concat(self, parts: Sequence[Any], axis: int = 0) -> Value:
+    def concat(self, parts: Sequence[Operand], axis: int = 0) -> Value:
         """Arrays joined along an axis they have."""
         values = self._joined(parts)
         if not values[0].ndim:
@@ -257,7 +265,7 @@ class ShapeOps(BaseOps):
         ends = tuple(accumulate(x.shape[at] if at < x.ndim else 0 for x in values))
         return self.trace.apply(CONCAT, *values, axis=at, ends=ends)
 
-    def stack(self, parts: Sequence[Any], axis: int = 0) -> Value:
+    def stack(self, parts: Sequence[Operand], axis: int = 0) -> Value:
         """Arrays of one shape joined along a new axis."""
         values = self._joined(parts)
         if len({x.shape for x in values}) > 1:
@@ -267,12 +275,12 @@ class ShapeOps(BaseOps):
             )
         return self.concat([self.expand_dims(x, axis) for x in values], axis)
 
-    def _joined(self, parts: Sequence[Any]) -> list[Value]:
+    def _joined(self, parts: Sequence[Operand]) -> list[Value]:
         if not parts:
             raise ShapeError("Nothing to join.", expected="at least one array")
         return self._common(parts)
 
-    def broadcast_arrays(self, *arrays: Any) -> list[Value]:
+    def broadcast_arrays(self, *arrays: Operand) -> list[Value]:
         """All arrays in their common shape."""
         values = [self.asarray(x) for x in arrays]
         shape = broadcast_shapes(*(x.shape for x in values))

@@ -7,7 +7,7 @@ slab lie beside the channels of one image, whose convolution then is that of the
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gradwire.runtime.calculus.primitives.convolution import ConvolutionOps, Geo
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus.primitives.convolution import Padding
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -56,7 +56,13 @@ class SpatialOps(ConvolutionOps):
     __slots__ = ()
 
     def conv(
-        self, x: Any, w: Any, stride: Shape, padding: Widths, dilation: Shape, groups: int = 1
+        self,
+        x: Operand,
+        w: Operand,
+        stride: Shape,
+        padding: Widths,
+        dilation: Shape,
+        groups: int = 1,
     ) -> Value:
         """Cross-correlation with filters along all axes after the channels, one to three."""
         x, w, _ = self._promoted(x, w, floats=True)
@@ -78,8 +84,8 @@ class SpatialOps(ConvolutionOps):
 
     def conv_transpose(
         self,
-        g: Any,
-        w: Any,
+        g: Operand,
+        w: Operand,
         lengths: Shape,
         stride: Shape,
         padding: Widths,
@@ -111,7 +117,7 @@ class SpatialOps(ConvolutionOps):
 
     def max_pool(
         self,
-        x: Any,
+        x: Operand,
         window: Shape,
         stride: Shape,
         padding: Widths | None = None,
@@ -124,12 +130,12 @@ class SpatialOps(ConvolutionOps):
 
     def avg_pool(
         self,
-        x: Any,
+        x: Operand,
         window: Shape,
         stride: Shape,
         padding: Widths | None = None,
         dilation: Shape | None = None,
-        counts: Any = None,
+        counts: Operand | None = None,
     ) -> Value:
         """Mean of each window; padding counts as zeros, unless ``counts`` has what to divide by."""
         x, how = self.as_float(x), _stride(window, stride, padding, dilation)

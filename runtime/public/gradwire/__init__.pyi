@@ -38,6 +38,8 @@ from gradwire.runtime.build import (
     stop_gradient as stop_gradient,
     variable as variable,
 )
+from gradwire.runtime.calculus.namespace import Namespace as Namespace
+from gradwire.runtime.calculus.value import Value as Value
 from gradwire.runtime.data.files.access import allow_data as allow_data
 from gradwire.runtime.diagram import (
     Diagnostic as Diagnostic,

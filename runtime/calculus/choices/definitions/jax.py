@@ -32,7 +32,7 @@ from gradwire.runtime.calculus.primitives.elementwise import (
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 
 def _balanced(x: str, other: str) -> Callable[..., Any]:
@@ -80,74 +80,74 @@ class Operations(FirstOfWindow):
 
     __slots__ = ()
 
-    def abs(self, x: Any) -> Value:
+    def abs(self, x: Operand) -> Value:
         """``|x|``; gradient 1 at 0, −1 at NaN."""
         return self._numeric(_ABS, x)
 
-    def tanh(self, x: Any) -> Value:
+    def tanh(self, x: Operand) -> Value:
         """``tanh x``; gradient ``(g + g·out)(1 − out)``."""
         return self._function(_TANH, x)
 
-    def round(self, x: Any) -> Value:
+    def round(self, x: Operand) -> Value:
         """To the nearest integer; nothing comes back."""
         return self._rounding(_CLOSED[ROUND], x)
 
-    def floor(self, x: Any) -> Value:
+    def floor(self, x: Operand) -> Value:
         """The integer at or below; nothing comes back."""
         return self._rounding(_CLOSED[FLOOR], x)
 
-    def ceil(self, x: Any) -> Value:
+    def ceil(self, x: Operand) -> Value:
         """The integer at or above; nothing comes back."""
         return self._rounding(_CLOSED[CEIL], x)
 
-    def sign(self, x: Any) -> Value:
+    def sign(self, x: Operand) -> Value:
         """−1, 0 or 1; nothing comes back."""
         return self._numeric(_CLOSED[SIGN], x)
 
-    def divide(self, a: Any, b: Any) -> Value:
+    def divide(self, a: Operand, b: Operand) -> Value:
         """``a / b``; gradient ``−a/b²`` for b."""
         return self._arithmetic(_DIVIDE, a, b, floats=True)
 
-    def remainder(self, a: Any, b: Any) -> Value:
+    def remainder(self, a: Operand, b: Operand) -> Value:
         """``a mod b``, made of the remainder with the sign of a."""
         return self._arithmetic(_REMAINDER, a, b)
 
-    def power(self, a: Any, b: Any) -> Value:
+    def power(self, a: Operand, b: Operand) -> Value:
         """``aᵇ``; gradient 0·a⁻¹ at b = 0."""
         return self._arithmetic(_POWER, a, b)
 
-    def maximum(self, a: Any, b: Any) -> Value:
+    def maximum(self, a: Operand, b: Operand) -> Value:
         """The larger; NaN sends nothing back."""
         return self._arithmetic(_MAXIMUM, a, b)
 
-    def minimum(self, a: Any, b: Any) -> Value:
+    def minimum(self, a: Operand, b: Operand) -> Value:
         """The smaller; NaN sends nothing back."""
         return self._arithmetic(_MINIMUM, a, b)
 
-    def clip(self, x: Any, lo: float | None = None, hi: float | None = None) -> Value:
+    def clip(self, x: Operand, lo: float | None = None, hi: float | None = None) -> Value:
         """``min(max(x, lo), hi)``: a limit is a tie."""
         x = self.asarray(x)
         raised = x if lo is None else self.maximum(lo, x)
         return raised if hi is None else self.minimum(hi, raised)
 
-    def arctan2(self, a: Any, b: Any) -> Value:
+    def arctan2(self, a: Operand, b: Operand) -> Value:
         """The angle of the point (b, a); gradient NaN at the origin."""
         return self._arithmetic(_ARCTAN2, a, b, floats=True)
 
-    def arcsinh(self, x: Any) -> Value:
+    def arcsinh(self, x: Operand) -> Value:
         """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
         return self._function(_ARCSINH, x)
 
-    def arccosh(self, x: Any) -> Value:
+    def arccosh(self, x: Operand) -> Value:
         """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
         return self._function(_ARCCOSH, x)
 
-    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient NaN at 0."""
         x = self.as_float(x)
         return self.sqrt(self.sum(x * x, axis, keepdims))
 
-    def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def logsumexp(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ e^(x − max x) + max x``."""
         xp, x = self.xp, self.as_float(x)
         top = xp.stop_gradient(xp.max(x, axis, keepdims=True))

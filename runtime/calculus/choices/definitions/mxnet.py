@@ -6,7 +6,7 @@ of norm, x / norm, of MXNet 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
@@ -19,7 +19,7 @@ from gradwire.runtime.calculus.primitives.elementwise import ARCTAN2, MAXIMUM, M
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 _POWER = with_rules(
     POWER,
@@ -40,23 +40,23 @@ class Operations(Namespace):
 
     __slots__ = ()
 
-    def power(self, a: Any, b: Any) -> Value:
+    def power(self, a: Operand, b: Operand) -> Value:
         """``aᵇ``; gradient b·a^(b − 1) and aᵇ·log a, without exceptions."""
         return self._arithmetic(_POWER, a, b)
 
-    def maximum(self, a: Any, b: Any) -> Value:
+    def maximum(self, a: Operand, b: Operand) -> Value:
         """The larger; a tie goes to a, NaN to b."""
         return self._arithmetic(_MAXIMUM, a, b)
 
-    def minimum(self, a: Any, b: Any) -> Value:
+    def minimum(self, a: Operand, b: Operand) -> Value:
         """The smaller; a tie goes to a, NaN to b."""
         return self._arithmetic(_MINIMUM, a, b)
 
-    def arctan2(self, a: Any, b: Any) -> Value:
+    def arctan2(self, a: Operand, b: Operand) -> Value:
         """The angle of the point (b, a); gradient NaN at the origin."""
         return self._arithmetic(_ARCTAN2, a, b, floats=True)
 
-    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient NaN at 0."""
         x = self.as_float(x)
         return self.sqrt(self.sum(x * x, axis, keepdims))

@@ -12,6 +12,8 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.primitives.spatial import Widths
+    from gradwire.runtime.calculus.value import Operand
 
 Definition: TypeAlias = Callable[..., Any]
 """``definition(xp, block, *inputs)``: the output of a block, in the operations of a system."""
@@ -70,9 +72,16 @@ class FirstOfWindow(Namespace):
     def _wins(self, new: Value, best: Value) -> Value:
         return new > best
 
-    def max_pool(self, *arguments: Any, **options: Any) -> Value:
+    def max_pool(
+        self,
+        x: Operand,
+        window: Shape,
+        stride: Shape,
+        padding: Widths | None = None,
+        dilation: Shape | None = None,
+    ) -> Value:
         """``max_pool`` with its gradient to one element of each window."""
-        value = Namespace(self.trace).max_pool(*arguments, **options)
+        value = Namespace(self.trace).max_pool(x, window, stride, padding, dilation)
         (largest,) = value.inputs
         assert largest.primitive is MAX  # over the first two axes, which are then dropped
         return chosen(self.xp, largest.inputs[0], self._wins, value)

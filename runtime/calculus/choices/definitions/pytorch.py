@@ -29,7 +29,7 @@ from gradwire.runtime.calculus.primitives.scatter import SET_ALONG
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 
 def _sign(xp: Namespace, x: Value) -> Value:
@@ -73,47 +73,47 @@ class Operations(FirstOfWindow):
 
     __slots__ = ()
 
-    def abs(self, x: Any) -> Value:
+    def abs(self, x: Operand) -> Value:
         """``|x|``; gradient 0 at 0 and at NaN."""
         return self._numeric(_ABS, x)
 
-    def sign(self, x: Any) -> Value:
+    def sign(self, x: Operand) -> Value:
         """−1, 0 or 1; 0 for NaN."""
-        return _sign(self.xp, x)
+        return _sign(self.xp, self.asarray(x))
 
-    def relu(self, x: Any) -> Value:
+    def relu(self, x: Operand) -> Value:
         """``max(x, 0)``; gradient 1 at NaN."""
         return self._numeric(_RELU, x)
 
-    def divide(self, a: Any, b: Any) -> Value:
+    def divide(self, a: Operand, b: Operand) -> Value:
         """``a / b``; gradient ``−g·((a / b) / b)`` for b."""
         return self._arithmetic(_DIVIDE, a, b, floats=True)
 
-    def power(self, a: Any, b: Any) -> Value:
+    def power(self, a: Operand, b: Operand) -> Value:
         """``aᵇ``; gradient 0 for a at b = 0, whatever arrives."""
         return self._arithmetic(_POWER, a, b)
 
-    def arctan2(self, a: Any, b: Any) -> Value:
+    def arctan2(self, a: Operand, b: Operand) -> Value:
         """The angle of the point (b, a); ``g`` is multiplied before it is divided."""
         return self._arithmetic(_ARCTAN2, a, b, floats=True)
 
-    def logsumexp(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def logsumexp(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ eˣ``; gradient ``g·e^(x − out)``."""
         return self._reduce(_LOGSUMEXP, self.as_float(x), axis, keepdims)
 
-    def arcsinh(self, x: Any) -> Value:
+    def arcsinh(self, x: Operand) -> Value:
         """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
         return self._function(_ARCSINH, x)
 
-    def arccosh(self, x: Any) -> Value:
+    def arccosh(self, x: Operand) -> Value:
         """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
         return self._function(_ARCCOSH, x)
 
-    def set_along_axis(self, x: Any, indices: Any, updates: Any, axis: int) -> Value:
+    def set_along_axis(self, x: Operand, indices: Operand, updates: Operand, axis: int) -> Value:
         """``x`` with updates in its place; gradient to all updates of a place."""
         return self._scattered(_SET_ALONG, x, indices, updates, axis)
 
-    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient ``g·(x / out)``, with 0 in place of x / 0."""
         xp, x = self.xp, self.as_float(x)
         out = xp.norm(x, axis, keepdims=True)

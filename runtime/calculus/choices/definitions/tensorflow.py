@@ -31,7 +31,7 @@ from gradwire.runtime.calculus.primitives.elementwise import (
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 
 def one_side(first: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -71,39 +71,39 @@ class Operations(FirstOfWindow):
 
     __slots__ = ()
 
-    def sqrt(self, x: Any) -> Value:
+    def sqrt(self, x: Operand) -> Value:
         """``√x``; gradient 0 where 0 arrives, even at 0."""
         return self._function(_SQRT, x)
 
-    def round(self, x: Any) -> Value:
+    def round(self, x: Operand) -> Value:
         """To the nearest integer; None comes back."""
         return self._rounding(_CLOSED[ROUND], x)
 
-    def floor(self, x: Any) -> Value:
+    def floor(self, x: Operand) -> Value:
         """The integer at or below; None comes back."""
         return self._rounding(_CLOSED[FLOOR], x)
 
-    def ceil(self, x: Any) -> Value:
+    def ceil(self, x: Operand) -> Value:
         """The integer at or above; None comes back."""
         return self._rounding(_CLOSED[CEIL], x)
 
-    def power(self, a: Any, b: Any) -> Value:
+    def power(self, a: Operand, b: Operand) -> Value:
         """``aᵇ``; gradient 0·a⁻¹ at b = 0, and 0 for b unless a > 0."""
         return self._arithmetic(_POWER, a, b)
 
-    def maximum(self, a: Any, b: Any) -> Value:
+    def maximum(self, a: Operand, b: Operand) -> Value:
         """The larger; a tie goes to a, NaN to b."""
         return self._arithmetic(_MAXIMUM, a, b)
 
-    def minimum(self, a: Any, b: Any) -> Value:
+    def minimum(self, a: Operand, b: Operand) -> Value:
         """The smaller; a tie goes to a, NaN to b."""
         return self._arithmetic(_MINIMUM, a, b)
 
-    def arctan2(self, a: Any, b: Any) -> Value:
+    def arctan2(self, a: Operand, b: Operand) -> Value:
         """The angle of the point (b, a); gradient NaN at the origin."""
         return self._arithmetic(_ARCTAN2, a, b, floats=True)
 
-    def norm(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Value:
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``√Σ x²``; gradient NaN at 0."""
         x = self.as_float(x)
         return self.sqrt(self.sum(x * x, axis, keepdims))

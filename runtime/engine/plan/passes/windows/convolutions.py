@@ -73,5 +73,6 @@ class ConvolutionTask(Task):
             self._columns.array = columns
             steps.append(partial(fill_columns, images, columns, geometry))
         multiply = convolve if value.primitive is CONV2D else weight_gradient
+        assert self._columns.array is not None  # the first task filled it
         steps.append(partial(multiply, self._columns.array, other, out, groups))
         return steps

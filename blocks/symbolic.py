@@ -1,0 +1,10 @@
+"""What ``forward`` computes with, for annotations: the runtime's, which blocks don't import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradwire.runtime.calculus.namespace import Namespace as Namespace
+    from gradwire.runtime.calculus.value import Operand as Operand
+    from gradwire.runtime.calculus.value import Value as Value

@@ -15,7 +15,7 @@ from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, C
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.native.machine import address
-from gradwire.runtime.engine.plan.team import COUNTS, ROOM, alone, own_room, team
+from gradwire.runtime.engine.plan.team import ROOM, alone, own_room, team
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Job:
         self.room = room
         """Bytes for calls with the argument ``ROOM``."""
         places = address(self._calls), address(self._bounds)
-        self._job = np.array([*places, len(parts), *[0] * COUNTS], np.int64)
+        self._job = np.array([*places, len(parts), 0], np.int64)
         self.place = address(self._job)
         """The address of the job."""
         self._only = calls[0] if len(calls) == 1 else None

@@ -1,15 +1,15 @@
 """The team: threads of the engine's own that take parts of machine code beside their caller.
 
 All of them take parts of a job until none is left: the caller from the front and the others from
-behind, so that each has about the same rows of one value after another in its cache. Then the
-caller waits for the parts that others have begun. A thread without work watches for some
-microseconds whether there is another job, since waking it takes as long, and then sleeps on a lock.
-Only for that does it need the interpreter.
+behind, so that each has about the same rows of one value after another in its cache. A helper
+counts itself in before it looks whether a job is open, so that a caller who has closed one sees
+everybody who is still at it, and waits for them. A helper without work watches for some
+microseconds whether there is another job, since waking it takes as long, and then goes back to the
+pool of threads. Only for that does it need the interpreter, which ends after the pool does.
 """
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
 import platform
@@ -19,13 +19,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.allocation import HUGE
+from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.machine import address, function
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gradwire.runtime.engine.plan.jobs import Job
 
 ROOM = -1
@@ -34,184 +36,42 @@ ROOM = -1
 PATIENCE = 1e-4
 """Seconds for which a thread waits awake: about what waking it takes."""
 
-_X86, _ARM = "x86.sse2.pause()", "aarch64.hint(i32 1)"
-_PAUSES = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
+JOBS = 100
+"""Jobs from one return to the interpreter to the next: it can't end before all threads are back."""
+
+_PAUSES = {
+    "x86_64": "x86.sse2.pause()", "amd64": "x86.sse2.pause()",
+    "aarch64": "aarch64.hint(i32 1)", "arm64": "aarch64.hint(i32 1)",
+}  # fmt: skip
 """Instructions that tell a processor that a thread waits, by the name of the machine."""
 
-_TEXT = """
-%call = type {ptr, ptr, i64, i64, i64}  ; function, frame, argument, start, stop
-%job = type {ptr, ptr, i64}    ; calls, the first of each part and their number, number of parts
-%counts = type {i64, i64, i64}       ; parts that were taken, and how many from each end
-; The gate, in a line of the cache of its own: 1 while the job is open, plus 2 for each thread
-; inside; who adds 2 to an open one may go in. The job, the least gate that lets nobody in, the
-; pauses of patience, and a function that sleeps, with its argument.
-%team = type {i64, [7 x i64], ptr, i64, i64, ptr, i32}
-
-define internal void @take(ptr %job.at, i64 %room, i64 %end) {  ; 1 is the front
-  %job = load %job, ptr %job.at
-  %calls = extractvalue %job %job, 0
-  %bounds = extractvalue %job %job, 1
-  %parts = extractvalue %job %job, 2
-  %counts = getelementptr %job, ptr %job.at, i64 1
-  %taken = getelementptr i64, ptr %counts, i64 %end
-  %is.front = icmp eq i64 %end, 1
-  br label %next
-next:
-  %number = atomicrmw add ptr %counts, i64 1 seq_cst
-  %is.left = icmp slt i64 %number, %parts
-  br i1 %is.left, label %begin, label %end.of.job
-begin:
-  %front = atomicrmw add ptr %taken, i64 1 seq_cst
-  %behind = sub i64 %parts, %front
-  %back = sub i64 %behind, 1
-  %part = select i1 %is.front, i64 %front, i64 %back
-  %first.at = getelementptr i64, ptr %bounds, i64 %part
-  %last.at = getelementptr i64, ptr %first.at, i64 1
-  %first = load i64, ptr %first.at
-  %last = load i64, ptr %last.at
-  br label %more
-more:
-  %i = phi i64 [%first, %begin], [%after, %go]
-  %is.more = icmp slt i64 %i, %last
-  br i1 %is.more, label %go, label %next
-go:
-  %call.at = getelementptr %call, ptr %calls, i64 %i
-  %call = load %call, ptr %call.at
-  %function = extractvalue %call %call, 0
-  %frame = extractvalue %call %call, 1
-  %given = extractvalue %call %call, 2
-  %start = extractvalue %call %call, 3
-  %stop = extractvalue %call %call, 4
-  %is.room = icmp eq i64 %given, ROOM
-  %argument = select i1 %is.room, i64 %room, i64 %given
-  call void %function(ptr %frame, i64 %argument, i64 %start, i64 %stop)
-  %after = add i64 %i, 1
-  br label %more
-end.of.job:
-  ret void
-}
-
-; Take all parts, of counts of its own: another thread may be at the same job.
-define void @alone(ptr %job.at, i64 %room, i64 %unused, i64 %unused2) {
-  %job = load %job, ptr %job.at
-  %own = alloca {%job, %counts}
-  store {%job, %counts} zeroinitializer, ptr %own
-  store %job %job, ptr %own
-  call void @take(ptr %own, i64 %room, i64 1)
-  ret void
-}
-
-; Publish a job, for so many others at most.
-define void @open(ptr %team, i64 %job, i64 %helpers, i64 %unused) {
-  %job.at = getelementptr %team, ptr %team, i64 0, i32 2
-  %full.at = getelementptr %team, ptr %team, i64 0, i32 3
-  %own = inttoptr i64 %job to ptr
-  %counts = getelementptr %job, ptr %own, i64 1
-  %full = mul i64 %helpers, 2
-  store %counts zeroinitializer, ptr %counts
-  store atomic ptr %own, ptr %job.at monotonic, align 8
-  store atomic i64 %full, ptr %full.at monotonic, align 8
-  %opened = atomicrmw add ptr %team, i64 1 seq_cst
-  ret void
-}
-
-; Take parts of the job that is published, and wait until all others are out of it.
-define void @finish(ptr %team, i64 %room, i64 %unused, i64 %unused2) {
-  %now = load %team, ptr %team
-  %job = extractvalue %team %now, 2
-  %patience = extractvalue %team %now, 4
-  %sleep = extractvalue %team %now, 5
-  %time = extractvalue %team %now, 6
-  call void @take(ptr %job, i64 %room, i64 1)
-  %closed = atomicrmw and ptr %team, i64 -2 seq_cst
-  br label %wait
-wait:
-  %i = phi i64 [0, %0], [%after, %pause], [%patience, %rest]
-  %gate = load atomic i64, ptr %team seq_cst, align 8
-  %is.over = icmp eq i64 %gate, 0
-  br i1 %is.over, label %end, label %on
-on:
-  %after = add i64 %i, 1
-  %is.patient = icmp slt i64 %i, %patience
-  br i1 %is.patient, label %pause, label %rest
-pause:
-  PAUSE
-  br label %wait
-rest:
-  call void %sleep(i32 %time)
-  br label %wait
-end:
-  ret void
-}
-
-; Take parts of jobs, with the room whose address is the number at this place, until there is no job
-; for a while.
-define void @serve(ptr %team, i64 %place, i64 %unused, i64 %unused2) {
-  %job.at = getelementptr %team, ptr %team, i64 0, i32 2
-  %full.at = getelementptr %team, ptr %team, i64 0, i32 3
-  %patience.at = getelementptr %team, ptr %team, i64 0, i32 4
-  %patience = load i64, ptr %patience.at
-  %room.at = getelementptr i64, ptr %team, i64 %place
-  br label %watch
-watch:
-  %i = phi i64 [0, %0], [0, %leave], [%after, %pause]
-  %seen = load atomic i64, ptr %team seq_cst, align 8
-  %may = call i1 @is_open(i64 %seen, ptr %full.at)
-  br i1 %may, label %enter, label %pause
-enter:
-  %found = atomicrmw add ptr %team, i64 2 seq_cst
-  %is.in = call i1 @is_open(i64 %found, ptr %full.at)
-  br i1 %is.in, label %work, label %leave
-work:
-  %job = load atomic ptr, ptr %job.at monotonic, align 8
-  %room = load i64, ptr %room.at
-  call void @take(ptr %job, i64 %room, i64 2)
-  %closed = atomicrmw and ptr %team, i64 -2 seq_cst
-  br label %leave
-leave:
-  %before = atomicrmw sub ptr %team, i64 2 seq_cst
-  br label %watch
-pause:
-  PAUSE
-  %after = add i64 %i, 1
-  %is.patient = icmp slt i64 %after, %patience
-  br i1 %is.patient, label %watch, label %end
-end:
-  ret void
-}
-
-define internal i1 @is_open(i64 %gate, ptr %full.at) {
-  %full = load atomic i64, ptr %full.at monotonic, align 8
-  %bit = and i64 %gate, 1
-  %is.not.closed = icmp ne i64 %bit, 0
-  %is.not.full = icmp slt i64 %gate, %full
-  %is.open = and i1 %is.not.closed, %is.not.full
-  ret i1 %is.open
-}
+_INSIDE, _OPEN, _JOB, _SLEEP, _ROOMS = 0, 8, 9, 10, 11
+"""Where the state of a team has how many helpers are inside; in another line of the cache, how many
+may go in, and the address of the job; that of a function that sleeps; and the addresses of rooms.
 """
 
-COUNTS = 3
-"""Numbers that follow those of a job: see ``%counts``."""
+_IS_WINDOWS = os.name == "nt"
+_SLEEPS = ctypes.CDLL("kernel32").Sleep if _IS_WINDOWS else ctypes.CDLL(None).usleep
 
-_ROOMS = 16
-"""Where the addresses of rooms follow the state of a team."""
+_BEHIND = 1 << 32
+"""What a part that is taken from behind adds to the count of a job; one from the front adds 1."""
 
 
 class Team:
-    """At most ``size`` threads, which start when they are first asked for.
+    """At most ``size`` helpers.
 
     One caller at a time shares a job with them; others make their calls themselves.
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.threads: list[threading.Thread] = []
-        self._locks: list[threading.Lock] = []
-        """Each is taken while its thread need not wake."""
         self._caller = threading.Lock()
-        self._state = np.concatenate([_state(), np.zeros(size, np.int64)])
+        self._state = np.zeros(_ROOMS + size, np.int64)
+        self._state[_SLEEP] = ctypes.cast(_SLEEPS, ctypes.c_void_p).value or 0
         self._place = address(self._state)
-        self._rooms: list[Room] = []
+        self._rooms = [Room() for _ in range(size)]
+        self._idle = dict.fromkeys(range(size), True)
+        """Has the numbers of helpers that do not watch; who takes one out wakes it."""
 
     def share(self, job: Job) -> None:
         """Make the calls of a job, with the help of at most as many threads as it is worth."""
@@ -220,49 +80,29 @@ class Team:
             alone(job)
             return
         try:
-            while len(self.threads) < helpers <= self.size:
-                self._start()
             if job.room:
-                for number, room in enumerate(self._rooms):
-                    self._state[_ROOMS + number] = room.place(job.room)
-            _function("open")(self._place, job.place, helpers, 0)
-            for lock in self._locks[: min(helpers, job.wakes)]:  # now: whoever sleeps later watches
-                if lock.locked():
-                    lock.release()
-            _function("finish")(self._place, own_room(job.room), 0, 0)
+                rooms = [room.place(job.room) for room in self._rooms[:helpers]]
+                self._state[_ROOMS : _ROOMS + helpers] = rooms
+            _function("open")(self._place, 0, job.place, helpers)
+            for number in range(min(helpers, job.wakes)):  # now: whoever is idle later looks again
+                self._wake(number)
+            _function("finish")(self._place, own_room(job.room), 0, _patience())
         finally:
             self._caller.release()
 
-    def _start(self) -> None:
-        """Start a thread, which does not keep the process alive."""
-        number = len(self.threads)
-        self._locks.append(threading.Lock())
-        self._rooms.append(Room())
-        name = f"gradwire {number + 1}"
-        thread = threading.Thread(target=self._serve, args=(number,), name=name, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the system has no more, or the process is about to end
-            self.size = number
-        else:
-            self.threads.append(thread)
+    def _wake(self, number: int) -> None:
+        if self._idle.pop(number, False):
+            try:
+                threads.pool().submit(self._serve, number)
+            except RuntimeError:  # the system has no more threads, or the process is about to end
+                self.size = min(self.size, number)
 
     def _serve(self, number: int) -> None:
-        """Help until the team ends: after a while without a job, sleep until the lock is free."""
-        while self.size:
-            _function("serve")(self._place, _ROOMS + number, 0, 0)
-            self._locks[number].acquire()
-
-    def end(self) -> None:
-        """End all threads; the team has none from then on."""
-        with self._caller:
-            self.size = 0
-            for lock, thread in zip(self._locks, self.threads, strict=False):
-                while thread.is_alive():
-                    if lock.locked():
-                        lock.release()
-                    thread.join(PATIENCE)
-            self.threads = []
+        """Help until there was no job for a while."""
+        _function("serve")(self._place, number, 0, _patience())
+        self._idle[number] = True
+        if self._state[_OPEN] > number:
+            self._wake(number)
 
 
 class Room:
@@ -290,18 +130,12 @@ class _Own(threading.local):
 
 
 _own = _Own()
-_team: Team | None = None
-_making = threading.Lock()
 
 
+@cache
 def team() -> Team:
     """The team of this process, of as many threads as it has processors besides the caller's."""
-    global _team
-    if _team is None:
-        with _making:
-            if _team is None:
-                _team = Team(max(1, threads.processors() - 1))
-    return _team
+    return Team(max(1, threads.processors() - 1))
 
 
 def own_room(needed: int) -> int:
@@ -311,47 +145,131 @@ def own_room(needed: int) -> int:
 
 def alone(job: Job) -> None:
     """Make the calls of a job without help."""
-    _function("alone")(job.place, own_room(job.room), 0, 0)
+    _function("alone")(job.place, own_room(job.room), 0, len(job.calls))
 
 
 @cache
 def _function(name: str) -> Any:
+    """The function of this name below, on a state; ``alone`` is on a job."""
+    w = Assembly(name, "float32", 1, ("calls",) if name == "alone" else ())
+    {"alone": _alone, "open": _open, "finish": _finish, "serve": _serve}[name](w)
+    return function(w.text(), name)[0]
+
+
+def _alone(w: Assembly) -> None:
+    """Make the calls from start to stop."""
+    _make(w, "%calls", "%scratch", "%start", "%stop")
+
+
+def _make(w: Assembly, calls: str, room: str, first: str, last: str) -> None:
+    with w.loop("call", first, last) as i:
+        row = w.add(calls, w.multiply(i, 8 * 5))
+        call, frame, given, start, stop = (w.entry(row, field) for field in range(5))
+        is_room = w.put(f"icmp eq i64 {given}, {ROOM}")
+        argument = w.put(f"select i1 {is_room}, i64 {room}, i64 {given}")
+        call, frame = w.pointer(call), w.pointer(frame)
+        w.run(f"call void {call}(ptr {frame}, i64 {argument}, i64 {start}, i64 {stop})")
+
+
+def _open(w: Assembly) -> None:
+    """Let in so many helpers as ``stop`` says, to the job at ``start``."""
+    w.run(f"store i64 0, ptr {w.pointer('%start', 24)}")
+    w.run(f"store i64 %start, ptr {_at(w, _JOB)}")
+    w.run(f"store atomic i64 %stop, ptr {_at(w, _OPEN)} seq_cst, align 8")
+
+
+def _take(w: Assembly, room: str, by: int) -> None:
+    """Take parts of the job until none is left; then nobody else may go in."""
+    job = w.put(f"load i64, ptr {_at(w, _JOB)}")
+    calls, bounds, parts = (w.entry(job, field) for field in range(3))
+    count = w.pointer(job, 24)
+    with w.again("part") as goes_on:
+        taken = w.put(f"atomicrmw add ptr {count}, i64 {by} seq_cst")
+        front = w.put(f"and i64 {taken}, {_BEHIND - 1}")
+        back = w.subtract(parts, w.put(f"lshr i64 {taken}, 32"))
+        is_left = w.put(f"icmp slt i64 {front}, {back}")
+        part = front if by == 1 else w.add(back, -1)
+        part = w.put(f"select i1 {is_left}, i64 {part}, i64 0")
+        first, last = w.entry(bounds, part), w.entry(bounds, w.add(part, 1))
+        last = w.put(f"select i1 {is_left}, i64 {last}, i64 {first}")
+        _make(w, calls, room, first, last)
+        goes_on.append(is_left)
+    w.run(f"store atomic i64 0, ptr {_at(w, _OPEN)} seq_cst, align 8")
+
+
+def _finish(w: Assembly) -> None:
+    """Take parts, with the room at ``scratch``, and wait for the others: ``stop`` pauses awake."""
+    _take(w, "%scratch", 1)
+    left = _counter(w, "%stop")
+    sleep = w.pointer(w.put(f"load i64, ptr {_at(w, _SLEEP)}"))
+    with w.again("wait") as goes_on:
+        inside = w.put(f"load atomic i64, ptr {_at(w, _INSIDE)} seq_cst, align 8")
+        is_late = w.put(f"icmp ne i64 {inside}, 0")
+        rests = w.put(f"select i1 {_paused(w, left)}, i1 false, i1 {is_late}")
+        with w.loop("rest", 0, w.put(f"zext i1 {rests} to i64")):
+            w.run(f"call void {sleep}(i32 {1 if _IS_WINDOWS else round(PATIENCE * 1e6)})")
+        goes_on.append(is_late)
+
+
+def _serve(w: Assembly) -> None:
+    """Take parts of ``JOBS``, as the helper of the number ``scratch``, or until there was no job
+    for ``stop`` pauses.
+    """
+    number = "%scratch"
+    place = w.put(f"getelementptr i64, ptr {_at(w, _ROOMS)}, i64 {number}")
+    left, jobs = _counter(w, "%stop"), _counter(w, JOBS)
+
+    def if_open(name: str) -> AbstractContextManager[str]:
+        seen = w.put(f"load atomic i64, ptr {_at(w, _OPEN)} seq_cst, align 8")
+        return w.loop(name, 0, w.put(f"zext i1 {w.put(f'icmp slt i64 {number}, {seen}')} to i64"))
+
+    with w.again("watch") as goes_on:
+        with if_open("enter"):
+            w.put(f"atomicrmw add ptr {_at(w, _INSIDE)}, i64 1 seq_cst")
+            with if_open("work"):
+                _take(w, w.put(f"load i64, ptr {place}"), _BEHIND)
+            w.put(f"atomicrmw sub ptr {_at(w, _INSIDE)}, i64 1 seq_cst")
+            pauses = w.put(f"select i1 {_fewer(w, jobs)}, i64 %stop, i64 1")
+            w.run(f"store i64 {pauses}, ptr {left}")
+        goes_on.append(_paused(w, left))
+
+
+def _at(w: Assembly, place: int) -> str:
+    return w.put(f"getelementptr i64, ptr %frame, i64 {place}")
+
+
+def _counter(w: Assembly, first: str | int) -> str:
+    place = w.put("alloca i64")
+    w.run(f"store i64 {first}, ptr {place}")
+    return place
+
+
+def _fewer(w: Assembly, counter: str) -> str:
+    """Subtract one; returns whether any are left."""
+    now = w.subtract(w.put(f"load i64, ptr {counter}"), 1)
+    w.run(f"store i64 {now}, ptr {counter}")
+    return w.put(f"icmp sgt i64 {now}, 0")
+
+
+def _paused(w: Assembly, left: str) -> str:
+    """Pause once; returns whether there may be another pause."""
     pause = _PAUSES.get(platform.machine().lower())
-    declared = f"declare void @llvm.{pause.replace(' 1', '')}" if pause else ""
-    waiting = f"call void @llvm.{pause}" if pause else "fence seq_cst"
-    text = _TEXT.replace("PAUSE", waiting).replace("ROOM", str(ROOM))
-    return function(f"{declared}\n{text}", name)[0]
+    if pause is not None:
+        w.declare(f"declare void @llvm.{pause.replace(' 1', '')}")
+    w.run("fence seq_cst" if pause is None else f"call void @llvm.{pause}")
+    return _fewer(w, left)
 
 
-def _state() -> NDArray[np.int64]:
-    """The state of a team that has no threads; see ``%team``."""
-    is_windows = os.name == "nt"
-    found = ctypes.CDLL("kernel32").Sleep if is_windows else ctypes.CDLL(None).usleep
-    state = np.zeros(_ROOMS, np.int64)
-    state[11] = ctypes.cast(found, ctypes.c_void_p).value or 0
-    state[12] = 1 if is_windows else round(PATIENCE * 1e6)
-    state[10] = tried = 1 << 10
-    taken = []
+@cache
+def _patience() -> int:
+    """The pauses of the time that a thread waits awake."""
+    state, tried, taken = np.zeros(_ROOMS + 1, np.int64), 1 << 10, []
     for _ in range(3):
         start = time.perf_counter()
-        _function("serve")(address(state), _ROOMS, 0, 0)
+        _function("serve")(address(state), 0, 0, tried)
         taken.append(time.perf_counter() - start)
-    state[10] = max(1, round(PATIENCE / min(taken) * tried))
-    return state
+    return max(1, round(PATIENCE / min(taken) * tried))
 
 
-def _end() -> None:
-    if _team is not None:
-        _team.end()
-
-
-def _forget() -> None:
-    """A process that forks has the threads; the new one starts its own."""
-    global _team, _making
-    _team, _making = None, threading.Lock()
-
-
-# Machine code is freed when the interpreter ends, before which no thread may be in it any more.
-atexit.register(_end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+if hasattr(os, "register_at_fork"):  # the threads stay with the process that forks
+    os.register_at_fork(after_in_child=team.cache_clear)

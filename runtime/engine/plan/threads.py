@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _own: ContextVar[int | None] = ContextVar("threads", default=None)
 _limit: int | None = None
-_pool: ThreadPoolExecutor | None = None
 
 
 def count() -> int:
@@ -51,14 +51,21 @@ def own(threads: int) -> None:
     _own.set(threads)
 
 
+@cache
+def pool() -> ThreadPoolExecutor:
+    """The threads that work beside callers, which start when they are needed."""
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
+
+    return ThreadPoolExecutor(2 * processors(), thread_name_prefix="gradwire")
+
+
+if hasattr(os, "register_at_fork"):  # the threads stay with the process that forks
+    os.register_at_fork(after_in_child=pool.cache_clear)
+
+
 def together(work: Sequence[Callable[[], Any]]) -> None:
     """Run all work in parallel, the first here; when all is done, raise the first error."""
-    global _pool
-    if _pool is None:
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
-        _pool = ThreadPoolExecutor(thread_name_prefix="gradwire")
-    waiting = [_pool.submit(_silently, part) for part in work[1:]]
+    waiting = [pool().submit(_silently, part) for part in work[1:]]
     try:
         work[0]()
     finally:

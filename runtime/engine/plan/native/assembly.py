@@ -319,6 +319,16 @@ class Assembly:
         self._block = f"{name}.end"
 
     @contextmanager
+    def again(self, name: str) -> Iterator[list[str]]:
+        """A loop whose body runs once more as long as the i1 that it appends at its end is set."""
+        self._lines += [f"br label %{name}", f"{name}:"]
+        self._block = name
+        goes_on: list[str] = []
+        yield goes_on
+        self._lines += [f"br i1 {goes_on[0]}, label %{name}, label %{name}.end", f"{name}.end:"]
+        self._block = f"{name}.end"
+
+    @contextmanager
     def steps(self, name: str, length: str, step: str) -> Iterator[tuple[str, str]]:
         """A loop over parts of a length, the last of which may be shorter: start and length."""
         count = self.put(f"udiv i64 {self.add(self.add(length, step), -1)}, {step}")

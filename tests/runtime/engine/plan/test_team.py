@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.team import Team, team
+from gradwire.runtime.engine.plan.team import JOBS, Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ def processor_time(thread: threading.Thread) -> float:
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
 
 
+def helpers() -> list[threading.Thread]:
+    """The threads of the team."""
+    return [thread for thread in threading.enumerate() if thread.name.startswith("gradwire")]
+
+
 def noted() -> tuple[Job, set[int]]:
     """A job of twenty parts, and the threads that have taken one."""
     found: set[int] = set()
@@ -70,10 +76,10 @@ def two_at_once() -> None:
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="needs clocks of threads")
 def test_threads_take_no_time_while_there_is_no_work() -> None:
     two_at_once()
-    before = [processor_time(thread) for thread in team().threads]
+    before = [processor_time(thread) for thread in helpers()]
     assert before
     time.sleep(1)
-    after = [processor_time(thread) for thread in team().threads]
+    after = [processor_time(thread) for thread in helpers()]
     assert sum(after) - sum(before) < 0.05
 
 
@@ -110,14 +116,21 @@ def test_no_more_threads_help_than_a_job_is_worth() -> None:
         work, found = noted()
         own.share(work)
         assert len(found) <= 2
-    own.end()
 
 
-def test_without_threads_the_caller_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_without_threads_the_caller_works_alone(
+    has_ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    pool = ThreadPoolExecutor(3)
+    monkeypatch.setattr(threads, "pool", lambda: pool)
+    if has_ended:
+        pool.shutdown()
+    else:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
     found: list[int] = []
     work = job(lambda _, start, stop: found.append(start), 4, 100)
     alone = Team(3)
@@ -126,17 +139,16 @@ def test_without_threads_the_caller_works_alone(monkeypatch: pytest.MonkeyPatch)
     assert (found, alone.size) == ([0, 1, 2, 3] * 2, 0)
 
 
-def test_a_team_that_has_ended_leaves_the_work_to_the_caller() -> None:
-    own, found = Team(2), set()
-    meet = threading.Barrier(3, timeout=60)
-    threads.limit(3)
-    own.share(job(lambda *_: meet.wait(), 3))
-    started = own.threads
-    assert len(started) == 2
-    own.end()
-    assert not any(thread.is_alive() for thread in started)
-    own.share(job(lambda *_: found.add(threading.get_ident()), 4))
-    assert found == {threading.get_ident()}
+def test_a_thread_is_back_after_so_many_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the process could not end while somebody has work for it."""
+    monkeypatch.setattr("gradwire.runtime.engine.plan.team._patience", lambda: 1 << 40)
+    own, meet = Team(1), threading.Barrier(2, timeout=60)
+    for _ in range(JOBS):
+        own.share(job(lambda *_: meet.wait(), 2))
+    end = time.monotonic() + 10
+    while not own._idle and time.monotonic() < end:
+        time.sleep(0.001)
+    assert own._idle
 
 
 @pytest.mark.night

@@ -16,7 +16,6 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine.interruption import Interrupted, interruptible
 from gradwire.runtime.engine.plan import jobs
 from gradwire.runtime.engine.plan.passes.products.native_products import is_supported
-from gradwire.runtime.engine.plan.team import team
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.session.run import Run
@@ -128,4 +127,3 @@ def test_sessions_that_are_gone_leave_the_threads_to_others() -> None:
         finally:
             over.set()  # or the pool would wait for ever
         assert done.result()
-    assert all(thread.is_alive() for thread in team().threads)

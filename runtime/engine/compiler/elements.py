@@ -84,6 +84,38 @@ class Elements(Writer):
 
         return _PARTS.sub(part, text)
 
+    def if_any(
+        self,
+        mask: str,
+        kinds: Sequence[str],
+        then: Callable[[], Sequence[str]],
+        other: Callable[[], Sequence[str]],
+    ) -> list[str]:
+        """What ``then`` writes where the mask of any element is set, else what ``other`` does: so
+        many names, of these types.
+        """
+        w, n = self.w, self.w.lanes
+        whole, *more = self.each(mask)
+        for x in more:
+            whole = w.put(f"or <{n} x i1> {whole}, {x}")
+        is_any = w.put(f"icmp ne i{n} {w.put(f'bitcast <{n} x i1> {whole} to i{n}')}, 0")
+        names = [f"{is_any[1:]}.{name}" for name in ("then", "other", "end")]
+        w.run(f"br i1 {is_any}, label %{names[0]}, label %{names[1]}")
+        found = []
+        for name, write in zip(names, (then, other), strict=False):
+            w.begin(name)
+            found.append([self.each(x) for x in write()])
+            w.run(f"br label %{names[2]}")
+        w.begin(names[2])
+        phis = [
+            [
+                w.put(f"phi <{n} x {kind}> [{a}, %{names[0]}], [{b}, %{names[1]}]")
+                for a, b in zip(*both, strict=True)
+            ]
+            for kind, *both in zip(kinds, *found, strict=True)
+        ]
+        return [self.bundle(x) if self.vectors else x[0] for x in phis]
+
     def constant(self, x: float, dtype: str) -> str:
         """A vector of equal elements."""
         return f"splat ({TYPES[dtype]} {number(x, dtype)})"

@@ -42,6 +42,11 @@ class Assembly:
         """Append an instruction that has no result."""
         self._lines.append(text)
 
+    def begin(self, name: str) -> None:
+        """Begin a block of this name."""
+        self._lines.append(f"{name}:")
+        self._block = name
+
     def declare(self, text: str) -> None:
         """Declare a function; once is enough."""
         self._declared.add(text)
@@ -321,12 +326,12 @@ class Assembly:
     @contextmanager
     def again(self, name: str) -> Iterator[list[str]]:
         """A loop whose body runs once more as long as the i1 that it appends at its end is set."""
-        self._lines += [f"br label %{name}", f"{name}:"]
-        self._block = name
+        self.run(f"br label %{name}")
+        self.begin(name)
         goes_on: list[str] = []
         yield goes_on
-        self._lines += [f"br i1 {goes_on[0]}, label %{name}, label %{name}.end", f"{name}.end:"]
-        self._block = f"{name}.end"
+        self.run(f"br i1 {goes_on[0]}, label %{name}, label %{name}.end")
+        self.begin(f"{name}.end")
 
     @contextmanager
     def steps(self, name: str, length: str, step: str) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,6 @@ import numpy as np
 
 from gradwire.runtime.calculus.kernels.erf import erf_kernel
 from gradwire.runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
-from gradwire.runtime.engine.plan.native.functions.sines import NEAR, Turning
 from gradwire.runtime.engine.plan.native.writer import Writer, number
 
 LANES = 16
@@ -49,9 +48,6 @@ declare {_SINGLES} @{_INTRINSICS["edges"]}({_SINGLES}, {_SINGLES}, {_BITS}, i32,
 declare {_SINGLES} @llvm.fma.v16f32({_SINGLES}, {_SINGLES}, {_SINGLES})
 declare {_SINGLES} @llvm.fabs.v16f32({_SINGLES})
 declare {_SINGLES} @llvm.copysign.v16f32({_SINGLES}, {_SINGLES})
-declare <16 x double> @llvm.rint.v16f64(<16 x double>)
-declare <16 x double> @llvm.fma.v16f64(<16 x double>, <16 x double>, <16 x double>)
-declare <16 x double> @llvm.fmuladd.v16f64(<16 x double>, <16 x double>, <16 x double>)
 declare {_BITS} @llvm.smax.v16i32({_BITS}, {_BITS})
 """
 
@@ -351,33 +347,6 @@ def _erf_pieces() -> Pieces:
     return pieces(erf, octave=-5, limit=4, adds_own=True)
 
 
-def _turned(s: _Sixteen, x: str) -> tuple[Turning, str, str]:
-    """``r`` and n with ``n·π/2 + r = x``, but for whole turns where some x is large."""
-    t = Turning(s, LANES)
-    is_far = s.put(f"fcmp ogt {_SINGLES} {s.size(x)}, {_all(NEAR)}")
-    any_far = s.put(f"icmp ne i16 {s.put(f'bitcast <16 x i1> {is_far} to i16')}, 0")
-    s.lines += [f"br i1 {any_far}, label %far, label %near", "far:"]
-    far = t.far(x)
-    s.lines += ["br label %turned", "near:"]
-    near = t.near(x)
-    s.lines += ["br label %turned", "turned:"]
-    r, n = (
-        s.put(f"phi {t.kind(kind)} [{a}, %far], [{b}, %near]")
-        for kind, a, b in zip(("double", "i64"), far, near, strict=True)
-    )
-    return t, r, n
-
-
-def _sin(s: _Sixteen, x: str) -> str:
-    t, r, n = _turned(s, x)
-    return t.signed_zero(x, t.sine(r, n))
-
-
-def _cos(s: _Sixteen, x: str) -> str:
-    t, r, n = _turned(s, x)
-    return t.sine(r, t.quarter_later(n))
-
-
 FUNCTIONS: dict[str, Callable[[_Sixteen, str], str]] = {
     "exp": _exp,
     "log": lambda s, x: s.log(x),
@@ -386,7 +355,5 @@ FUNCTIONS: dict[str, Callable[[_Sixteen, str], str]] = {
     "sigmoid": _sigmoid,
     "tanh": lambda s, x: s.odd(x, _tanh_pieces()),
     "erf": lambda s, x: s.odd(x, _erf_pieces()),
-    "sin": _sin,
-    "cos": _cos,
 }
 """The instructions for a function of sixteen elements, by primitive."""

@@ -292,8 +292,8 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "softplus": _by_register("softplus", _softplus),
     "tanh": _by_register("tanh", _tanh),
     "erf": _by_register("erf", _erf),
-    "sin": _by_register("sin", sine),
-    "cos": _by_register("cos", cosine),
+    "sin": sine,
+    "cos": cosine,
     "power": power,
 }
 """Functions of float32 that return float32, by primitive."""

@@ -17,7 +17,6 @@ _PARTS = re.compile(
     r"|(?<=[ (])(0x[0-9A-F]+|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false)(?=[,) ]|$)"
 )
 _INTRINSIC = re.compile(r"call (\w+) @llvm\.(\w+)\.(\w+)\((.*)\)")
-_OF_REGISTERS = re.compile(r"call float @avx512\.(\w+)\(float ([^)]+)\)")
 
 STRIDE = 8
 """Elements from one that is read to the next up to which all between them are read at once."""
@@ -60,10 +59,10 @@ class Elements(Writer):
 
     def _put(self, text: str) -> str:
         n = self.w.lanes
-        if found := _OF_REGISTERS.match(text):
-            name, x = found.groups()
-            self.w.declare(f"declare float @avx512.{name}(float)")
-            return self.w.put(f"call <{n} x float> @avx512.{name}.{n}(<{n} x float> {x})")
+        if text.startswith("declare"):  # of vectors as it is
+            declared, text = text.split("\n")
+            self.w.declare(declared)
+            return self.w.put(text)
         if found := _INTRINSIC.match(text):
             kind, name, suffix, operands = found.groups()
             kinds = ", ".join(f"<{n} x {x.split()[0]}>" for x in operands.split(", "))

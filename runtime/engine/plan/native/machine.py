@@ -123,35 +123,17 @@ def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
 
 
 def _function(text: str, name: str) -> tuple[Callable[..., None], Any]:
-    from gradwire.runtime.engine.plan.native.functions import avx512
-
-    llvm, target = _llvmlite().binding, target_machine(2)
-    text, added = avx512.announced(text), avx512.libraries(text)
-    key = stored.key([text, *added, name, *_versions(), *map(str, _host())])
+    llvm = _llvmlite().binding
+    key = stored.key([text, name, *_versions(), *map(str, _host())])
     code = stored.load(key)
-    module = llvm.parse_assembly("") if code else ready(text, added, target)
-    engine = llvm.create_mcjit_compiler(module, target)
+    module = llvm.parse_assembly("" if code else text)
+    engine = llvm.create_mcjit_compiler(module, target_machine(2))
     engine.set_object_cache(
         notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
         getbuffer_func=lambda _: code,
     )
     engine.finalize_object()
     return _owning(_PROTOTYPE, engine, name), engine
-
-
-def ready(text: str, added: Sequence[str], target: Any) -> Any:
-    """The module of a text, with those ``added`` that it calls put where they are called."""
-    llvm = _llvmlite().binding
-    module = llvm.parse_assembly(text)
-    if added:
-        for each in added:
-            module.link_in(llvm.parse_assembly(each))
-        inlining = llvm.create_new_module_pass_manager()
-        inlining.add_always_inliner_pass()
-        inlining.run(
-            module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options())
-        )
-    return module
 
 
 def _owning(prototype: Any, engine: Any, name: str) -> Any:

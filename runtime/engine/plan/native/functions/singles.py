@@ -8,15 +8,17 @@ for the least relative error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, nan
 
 from gradwire.runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.functions import avx512
+from gradwire.runtime.engine.plan.native.functions.arithmetic import Single
+from gradwire.runtime.engine.plan.native.functions.arithmetic import constant as _c
 from gradwire.runtime.engine.plan.native.functions.powers import power
 from gradwire.runtime.engine.plan.native.functions.sines import cosine, sine
-from gradwire.runtime.engine.plan.native.writer import Writer, maximum, number
+from gradwire.runtime.engine.plan.native.writer import Writer, maximum
 
 _SHIFT = 12582912.0
 """1.5·2²³: adding a number to it rounds the number to an integer, which is then in the low bits."""
@@ -38,54 +40,8 @@ _SMALL_TANH = 0.85, (1.4401738299056888e-3, -7.14281527325511e-3, 2.112108282744
 """The number up to which tanh is ``x + x³·p(x²)``, and the coefficients of p."""
 
 
-def _c(x: float) -> str:
-    return number(x, "float32")
-
-
-class _Single:
-    """Short names for instructions on float32."""
-
-    def __init__(self, writer: Writer) -> None:
-        self.w = writer
-
-    def add(self, a: str, b: str) -> str:
-        return self.w.put(f"fadd float {a}, {b}")
-
-    def subtract(self, a: str, b: str) -> str:
-        return self.w.put(f"fsub float {a}, {b}")
-
-    def multiply(self, a: str, b: str) -> str:
-        return self.w.put(f"fmul float {a}, {b}")
-
-    def divide(self, a: str, b: str) -> str:
-        return self.w.put(f"fdiv float {a}, {b}")
-
-    def fused(self, a: str, b: str, c: str) -> str:
-        """``a·b + c``, rounded once if the machine has a fused multiply-add."""
-        return self.w.call("fmuladd", "float32", a, b, c)
-
-    def choose(self, predicate: str, a: str, b: str, then: str, other: str) -> str:
-        return self.w.choose(self.w.compare(predicate, "float32", a, b), "float32", then, other)
-
-    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        result = _c(coefficients[0])
-        for coefficient in coefficients[1:]:
-            result = self.fused(result, x, _c(coefficient))
-        return result
-
-    def bits(self, x: str) -> str:
-        return self.w.put(f"bitcast float {x} to i32")
-
-    def single(self, bits: str) -> str:
-        return self.w.put(f"bitcast i32 {bits} to float")
-
-    def integer(self, instruction: str, a: str, b: int | str) -> str:
-        return self.w.put(f"{instruction} i32 {a}, {b}")
-
-    def between(self, x: str, low: float, high: float) -> str:
-        """``x`` clipped to a range; NaN stays NaN."""
-        x = self.choose("ogt", x, _c(high), _c(high), x)
-        return self.choose("olt", x, _c(low), _c(low), x)
+class _Single(Single):
+    """Parts of functions."""
 
     def reduced(self, x: str) -> tuple[str, str]:
         """``r`` and n, in the low bits of a float, with ``n·log 2 + r = x`` and |r| ≤ log(2)/2."""
@@ -97,10 +53,6 @@ class _Single:
     def small_exp(self, r: str) -> str:
         """``eʳ − 1``."""
         return self.fused(self.polynomial(r, _EXP), self.multiply(r, r), r)
-
-    def at_most(self, x: str, high: float) -> str:
-        """``x`` or the limit, if that is less; NaN stays NaN."""
-        return self.choose("ogt", x, _c(high), _c(high), x)
 
     def split_exp(self, x: str) -> tuple[str, str, str]:
         """``eʳ``, what its rounding lost, and n as in ``reduced``: ``eˣ = 2ⁿ·eʳ``."""
@@ -124,7 +76,7 @@ class _Single:
         Where the result may be subnormal, n + 32 is added, and the result divided by 2³². NaN stays
         NaN: the sum of its bits may be those of a number.
         """
-        x = self.choose("olt", x, _c(-104), _c(-104), x)
+        x = self.at_least(x, -104)
         near_one, _, n = self.split_exp(x)
         tiny = self.w.compare("olt", "float32", x, _c(-87))
         more = self.w.put(f"select i1 {tiny}, i32 32, i32 0")
@@ -137,7 +89,7 @@ class _Single:
 
         The unit is 1, or 2⁻³² where the product may be subnormal.
         """
-        near_one, lost, n = self.split_exp(self.w.put(f"fneg float {self.at_most(x, 104)}"))
+        near_one, lost, n = self.split_exp(self.negative(self.at_most(x, 104)))
         tiny = self.w.compare("ogt", "float32", x, _c(87))
         bias = self.w.put(f"select i1 {tiny}, i32 {127 + 32}, i32 127")
         power = self.single(self.integer("shl", self.integer("add", self.bits(n), bias), 23))
@@ -154,7 +106,7 @@ class _Single:
         below = self.add(decay, _c(1))
         lost = self.subtract(decay, self.subtract(below, _c(1)))
         found = self.divide(decay, below)
-        minus = self.w.put(f"fneg float {found}")
+        minus = self.negative(found)
         share = self.subtract(_c(1), found)
         rest = self.fused(minus, lost, self.fused(minus, below, decay))
         found = self.fused(self.fused(more, share, rest), share, found)
@@ -184,19 +136,15 @@ class _Single:
         lost = self.subtract(x, self.subtract(u, _c(1)))
         return self.log(u, self.divide(self.add(lost, more), u))
 
-    def size(self, x: str) -> str:
-        """``|x|``."""
-        return self.w.call("fabs", "float32", x)
-
     def odd(self, x: str, border: float, near: str, far: str) -> str:
         """``near`` up to the border, else ``far``, with the sign of x, also where x is 0."""
         found = self.choose("ogt", self.size(x), _c(border), far, near)
-        return self.w.call("copysign", "float32", found, x)
+        return self.with_sign_of(found, x)
 
 
 def _exp(w: Writer, x: str) -> str:
     s = _Single(w)
-    found = s.exp(s.choose("ogt", x, _c(88.72283), _c(88.72283), x))
+    found = s.exp(s.at_most(x, 88.72283))
     return s.choose("ogt", x, _c(88.72283), _c(inf), found)
 
 
@@ -211,7 +159,7 @@ def _decay(w: Writer, x: str) -> str:
 def _expm1(w: Writer, x: str) -> str:
     """``2ⁿ·(eʳ − 1) + (2ⁿ − 1)``, computed as twice its half so that 2ⁿ does not overflow."""
     s = _Single(w)
-    r, shifted = s.reduced(s.between(x, -18, 88.72283))
+    r, shifted = s.reduced(s.at_least(s.at_most(x, 88.72283), -18))
     half = s.single(s.integer("add", s.integer("shl", s.bits(shifted), 23), (127 - 1) << 23))
     found = s.fused(half, s.small_exp(r), s.subtract(half, _c(0.5)))
     found = s.choose("ogt", x, _c(88.72283), _c(inf), s.add(found, found))
@@ -265,7 +213,7 @@ def _erf(w: Writer, x: str) -> str:
     border, coefficients = NEAR_ERF
     near = s.fused(s.polynomial(s.multiply(x, x), coefficients), x, x)
     size = s.at_most(s.size(x), 4)
-    minus = s.w.put(f"fneg float {size}")
+    minus = s.negative(size)
     log = s.fused(s.polynomial(size, FAR_ERF), size, minus)
     far = s.subtract(_c(1), s.normal_exp(log))
     return s.odd(x, border, near, far)
@@ -273,9 +221,12 @@ def _erf(w: Writer, x: str) -> str:
 
 def _by_register(name: str, otherwise: Callable[[Writer, str], str]) -> Callable[..., str]:
     """The function for AVX-512 on a machine that has it."""
+    own = avx512.FUNCTIONS[name]
 
     def emit(w: Writer, x: str) -> str:
-        return avx512.call(w, name, x) if machine.lanes() == avx512.LANES else otherwise(w, x)
+        if machine.lanes() == avx512.LANES:
+            return own(avx512.Registers(w), x)
+        return otherwise(w, x)
 
     return emit
 

@@ -19,7 +19,6 @@ import llvmlite.binding as llvm
 
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.functions import avx512
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.plan.passes.late import FAST
 from tests.benchmarks.engine.__main__ import WORKS
@@ -45,7 +44,7 @@ def main(processor: str, *works: str) -> None:
     host = machine._Host(processor, "", 4, False)
 
     def emitted(text: str, name: str) -> tuple[Any, Any]:
-        module = machine.ready(avx512.announced(text), avx512.libraries(text), target)
+        module = llvm.parse_assembly(text)
         module.verify()
         found = re.findall(r"^\s+([a-z]\S*)[ \t]+(.*)$", target.emit_assembly(module), re.M)
         print(json.dumps({"name": name, "code": [" ".join(line) for line in found]}))

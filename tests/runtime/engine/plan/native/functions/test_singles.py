@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled
+from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
 from gradwire.runtime.engine.plan.native.functions import avx512
+from tests.runtime.engine.plan.native.functions.emulated import emulated
 
 pytest.importorskip("llvmlite")
 
@@ -41,12 +42,18 @@ EDGES = [0.0, 1e-45, 1e-39, 2.0**-126, 1e-20, 1e-7, 0.5, 1.0, 3.91, 3.92, 3.93, 
          np.nan]  # fmt: skip
 
 
-@pytest.fixture(params=["any machine", "this machine"], autouse=True)
-def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that every machine has, and those for registers of AVX-512 where there are some."""
+@pytest.fixture(params=["any machine", "AVX-512"], autouse=True)
+def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Those that every machine has, and those for registers of AVX-512, emulated if need be."""
     compiled.cache_clear()
     if request.param == "any machine":
         monkeypatch.setattr(avx512, "LANES", 0)
+    elif machine.lanes() != avx512.LANES:
+        function = machine.function
+        monkeypatch.setattr(machine, "lanes", lambda: avx512.LANES)
+        monkeypatch.setattr(machine, "function", lambda x, name: function(emulated(x), name))
+    yield
+    compiled.cache_clear()
 
 
 def run(name: str, x: Array, is_short: bool = False) -> Array:

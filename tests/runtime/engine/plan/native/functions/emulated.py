@@ -1,0 +1,142 @@
+"""Instructions of AVX-512 for machines that lack them: LLVM's text with others in their place.
+
+They follow Intel's manual, on one element after another; ``rcp14`` is cut to 14 bits.
+"""
+
+from __future__ import annotations
+
+import re
+
+LANES = 16
+
+ONE = """
+declare double @llvm.floor.f64(double)
+declare double @llvm.minnum.f64(double, double)
+declare double @llvm.maxnum.f64(double, double)
+declare float @llvm.fabs.f32(float)
+define float @one.scalef(float %x, float %n) {
+  %wide = fpext float %n to double
+  %k = call double @llvm.floor.f64(double %wide)
+  %low = call double @llvm.maxnum.f64(double %k, double -1000.0)
+  %both = call double @llvm.minnum.f64(double %low, double 1000.0)
+  %whole = fptosi double %both to i64
+  %biased = add i64 %whole, 1023
+  %bits = shl i64 %biased, 52
+  %power = bitcast i64 %bits to double
+  %long = fpext float %x to double
+  %product = fmul double %long, %power
+  %found = fptrunc double %product to float
+  ret float %found
+}
+define float @one.rcp14(float %x) {
+  %found = fdiv float 1.0, %x
+  %bits = bitcast float %found to i32
+  %cut = and i32 %bits, -1024
+  %short = bitcast i32 %cut to float
+  ret float %short
+}
+define float @one.getexp(float %x) {
+  %size = call float @llvm.fabs.f32(float %x)
+  %wide = fpext float %size to double
+  %bits = bitcast double %wide to i64
+  %high = lshr i64 %bits, 52
+  %k = sub i64 %high, 1023
+  %found = sitofp i64 %k to float
+  %is.zero = fcmp oeq float %x, 0.0
+  %low = select i1 %is.zero, float 0xFFF0000000000000, float %found
+  %is.finite = fcmp olt float %size, 0x7FF0000000000000
+  %all = select i1 %is.finite, float %low, float %size
+  ret float %all
+}
+define float @one.getmant(float %x) {
+  %wide = fpext float %x to double
+  %bits = bitcast double %wide to i64
+  %mantissa = and i64 %bits, -9218868437227405313
+  %as.one = or i64 %mantissa, 4607182418800017408
+  %long = bitcast i64 %as.one to double
+  %found = fptrunc double %long to float
+  ret float %found
+}
+define float @one.fixupimm(float %found, float %x, i32 %table) {
+  %is.below = fcmp olt float %x, 0.0
+  %sign = select i1 %is.below, i32 6, i32 7
+  %far = select i1 %is.below, i32 4, i32 5
+  %size = call float @llvm.fabs.f32(float %x)
+  %is.far = fcmp oeq float %size, 0x7FF0000000000000
+  %finite = select i1 %is.far, i32 %far, i32 %sign
+  %is.one = fcmp oeq float %x, 1.0
+  %other = select i1 %is.one, i32 3, i32 %finite
+  %is.zero = fcmp oeq float %x, 0.0
+  %ordered = select i1 %is.zero, i32 2, i32 %other
+  %is.nan = fcmp uno float %x, %x
+  %kind = select i1 %is.nan, i32 0, i32 %ordered
+  %at = mul i32 %kind, 4
+  %from = lshr i32 %table, %at
+  %result = and i32 %from, 15
+  switch i32 %result, label %unknown [
+    i32 0, label %same i32 2, label %nan i32 3, label %bad i32 4, label %low i32 5, label %high]
+same:
+  ret float %found
+nan:
+  ret float %x
+bad:
+  ret float 0xFFF8000000000000
+low:
+  ret float 0xFFF0000000000000
+high:
+  ret float 0x7FF0000000000000
+unknown:
+  unreachable
+}
+define float @one.look.up(<16 x float> %a, <16 x float> %b, i32 %at) {
+  %within = and i32 %at, 15
+  %first = extractelement <16 x float> %a, i32 %within
+  %second = extractelement <16 x float> %b, i32 %within
+  %bit = and i32 %at, 16
+  %is.second = icmp ne i32 %bit, 0
+  %found = select i1 %is.second, float %second, float %first
+  ret float %found
+}
+"""
+
+PARAMETERS = {
+    "mask.scalef.ps.512": "float a, float b, whole z, i16 m, i32 r",
+    "rcp14.ps.512": "float a, whole z, i16 m",
+    "mask.getexp.ps.512": "float a, whole z, i16 m, i32 r",
+    "mask.getmant.ps.512": "float a, i32 w, whole z, i16 m, i32 r",
+    "mask.fixupimm.ps.512": "float a, float b, each c, i32 w, i16 m, i32 r",
+    "permvar.sf.512": "whole a, each c",
+    "vpermi2var.ps.512": "whole a, each c, whole b",
+}
+"""Of the instructions; ``each`` is int32, and ``whole`` is taken with all its elements."""
+TYPES = {"float": "<16 x float>", "whole": "<16 x float>", "each": "<16 x i32>"}
+
+
+def emulated(text: str) -> str:
+    """A module without these instructions."""
+    used = sorted({*re.findall(r"call [^@]*@llvm\.x86\.avx512\.([\w.]+)", text)})
+    lines = [line for line in text.splitlines() if "declare <16 x float> @llvm.x86" not in line]
+    whole = "\n".join(lines).replace("@llvm.x86.avx512.", "@emulated.")
+    return "\n".join([whole, ONE, *map(_defined, used)])
+
+
+def _defined(name: str) -> str:
+    given = [parameter.split(" ") for parameter in PARAMETERS[name].split(", ")]
+    lines, found = [], "zeroinitializer"
+    for i in range(LANES):
+        operands = []
+        for kind, x in given:
+            if kind in ("float", "each"):
+                lines.append(f"%{x}{i} = extractelement {TYPES[kind]} %{x}, i64 {i}")
+                operands.append(f"{'float' if kind == 'float' else 'i32'} %{x}{i}")
+        one = name.split(".")[1] if name.startswith("mask") else name.split(".")[0]
+        if "perm" in name:
+            second = "%b" if name.startswith("vpermi2") else "%a"
+            operands = ["<16 x float> %a", f"<16 x float> {second}", *operands]
+            one = "look.up"
+        lines.append(f"%one{i} = call float @one.{one}({', '.join(operands)})")
+        lines.append(f"%all{i} = insertelement <16 x float> {found}, float %one{i}, i64 {i}")
+        found = f"%all{i}"
+    head = ", ".join(f"{TYPES.get(kind, kind)} %{x}" for kind, x in given)
+    body = "\n".join([*lines, f"ret <16 x float> {found}"])
+    return f"define <16 x float> @emulated.{name}({head}) {{\n{body}\n}}"

@@ -137,7 +137,7 @@ class Engine(Protocol):
     @property
     def updates_in_place(self) -> bool:
         """Whether training reads and updates variables in arrays of NumPy, see ``Resident``;
-        otherwise by ``loop``.
+        otherwise it is a ``LoopingEngine``.
         """
 
     def unfit(self, values: Sequence[Value]) -> str | None:
@@ -148,6 +148,10 @@ class Engine(Protocol):
 
         ``rows`` are leaves whose axis 0 is that of a batch, which several devices may share.
         """
+
+
+class LoopingEngine(Engine, Protocol):
+    """An engine that keeps the variables while they are trained."""
 
     def memory(self, *, rows: Collection[Value] = ()) -> Memory:
         """An empty memory; see ``plan`` for ``rows``."""

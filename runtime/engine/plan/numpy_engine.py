@@ -10,7 +10,6 @@ from numpy import typing as npt
 
 from gradwire.runtime import extras
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.looping import PlannedLoop, PlannedMemory
 from gradwire.runtime.engine.plan.passes import DEFAULT
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.updates import Update
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.engine import Stage
     from gradwire.runtime.engine.plan.passes import Pass
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.plan.tasks import Task
@@ -81,14 +79,6 @@ class NumpyEngine:
         if self.count is not None:
             context.run(threads.own, self.count)
         return context.run(Update, recording, arrays, self.passes)
-
-    def memory(self, *, rows: Collection[Value] = ()) -> PlannedMemory:
-        """An empty memory. ``rows`` make no difference."""
-        return PlannedMemory()
-
-    def loop(self, stages: Sequence[Stage], memory: PlannedMemory) -> PlannedLoop:
-        """Iterations on arrays that all stages share."""
-        return PlannedLoop(self, stages, memory)
 
 
 class _LimitedPlan(Plan):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.data.rows import Stream
-    from gradwire.runtime.engine.engine import Engine, Loop, Stage
+    from gradwire.runtime.engine.engine import Loop, LoopingEngine, Stage
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
 
@@ -33,7 +33,7 @@ class Looped(Updating):
         self,
         program: Program,
         store: Store,
-        engine: Engine,
+        engine: LoopingEngine,
         lock: AbstractContextManager[object],
     ) -> None:
         super().__init__(program, store, lock)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapp
 from contextlib import suppress
 from operator import is_
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.data.rows import Phase
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
-    from gradwire.runtime.engine.engine import Engine
+    from gradwire.runtime.engine.engine import Engine, LoopingEngine
     from gradwire.runtime.engine.optimisers import Optimiser
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.lookup import GradientRequests
@@ -426,7 +426,8 @@ class Session(Shown):
     @locked
     def looped(self, program: Program | None = None) -> Looped:
         """Loops for training: the engine keeps the variables. See ``resident``."""
-        return Looped(program or self.program, self._store, self.engine, self._lock)
+        engine = cast("LoopingEngine", self.engine)  # or it updates in place
+        return Looped(program or self.program, self._store, engine, self._lock)
 
     @locked
     def step(

@@ -13,7 +13,7 @@ import gradwire as gw
 from gradwire.blocks.errors import NotRunnableError, RunError
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.engine import Engine, Stage
+from gradwire.runtime.engine.engine import Engine, LoopingEngine, Stage
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.session.engines import NAMES, EngineChoice, open_engine
 from tests.assets.examples import MANUAL, run_python
@@ -26,7 +26,6 @@ class Kernels(NumpyEngine):
     """A third engine: one kernel after the other."""
 
     name = "kernels"
-    updates_in_place = False
 
     def __init__(self) -> None:
         super().__init__(())
@@ -46,6 +45,10 @@ def engine(request: pytest.FixtureRequest) -> Engine:
         pytest.skip("JAX is not installed")
     made = {"kernels": Kernels, "of the manual": of_the_manual}
     return made[request.param]() if request.param in made else open_engine(request.param)
+
+
+looping = pytest.mark.parametrize("engine", ["jax", "of the manual"], indirect=True)
+"""Engines that keep the variables."""
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float32") -> Value:
@@ -98,7 +101,8 @@ def test_a_run_that_fails_names_the_block(engine: Engine) -> None:
     assert session.run().values["taken.out"] == 2.0
 
 
-def test_a_loop_keeps_what_it_writes_between_calls(engine: Engine) -> None:
+@looping
+def test_a_loop_keeps_what_it_writes_between_calls(engine: LoopingEngine) -> None:
     trace = Trace()
     total, row, fixed, seen = leaf(trace, 2), leaf(trace, 2), leaf(trace), leaf(trace)
     grow = Stage({total: total + row * fixed}, (trace.xp.sum(total),), (row,), times=2)
@@ -123,7 +127,8 @@ def test_a_loop_keeps_what_it_writes_between_calls(engine: Engine) -> None:
     assert call([1, 1]) == [[[[460, 460]]], [[[570]]]]
 
 
-def test_two_loops_share_a_memory(engine: Engine) -> None:
+@looping
+def test_two_loops_share_a_memory(engine: LoopingEngine) -> None:
     trace = Trace()
     x = leaf(trace)
     memory = engine.memory()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,7 +18,6 @@ from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.reduce import SUM
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.transposed import copying, filling
-from gradwire.runtime.engine.plan.unshared import is_unshared
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -32,6 +32,19 @@ _HELD = 2
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
 """numpy 2.4 deprecates a positional ``out`` for these, as it is easily taken for an operand."""
+
+
+def _references(row: Sequence[Any], place: int) -> int:
+    return getrefcount(row[place])
+
+
+_ALONE = _references([object()], 0)
+"""What is counted where nobody else refers to it; versions of Python count differently."""
+
+
+def is_unshared(row: Sequence[Any], place: int) -> bool:
+    """Whether nothing but the row, not even a view, refers to what it has at this place."""
+    return _references(row, place) == _ALONE
 
 
 class Task:

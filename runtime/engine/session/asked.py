@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from numpy import typing as npt
@@ -193,10 +193,11 @@ class AskedGradients(Asked):
             contributions = compiled.read("contributions")
         if again is not None and self._late:
             if self._late_ports:
-                values = Later(_Names(lambda: self.later.ports), values, again, "values")
+                table = partial(again.table, "values")
+                values = Later(lambda: self.later.ports, values, table)
             if self._late_wires:
-                names = _Names(lambda: self.later.contributions)
-                contributions = Later(names, {}, again, "contributions")
+                table = partial(again.table, "contributions")
+                contributions = Later(lambda: self.later.contributions, {}, table)
         if again is not None and self._writes and self._accumulates:
             total.write(self.request.wrt, again.gradients)
         elif not self._writes or self._accumulates:
@@ -281,26 +282,3 @@ class Again:
         with self._asked.executor.lock:
             asked = self._asked
             return asked.read(self._run(asked.program, asked.request), "gradients")
-
-
-class _Names(Mapping[str, None]):
-    """The names of late results, which are found out once they are asked for."""
-
-    def __init__(self, find: Callable[[], Sequence[str]]) -> None:
-        self._find = find
-
-    @cached_property
-    def _names(self) -> dict[str, None]:
-        return dict.fromkeys(map(str, self._find()))
-
-    def __getitem__(self, name: str) -> None:
-        return self._names[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 from numpy import typing as npt
 
@@ -11,35 +12,32 @@ Array = npt.NDArray[Any]
 T = TypeVar("T", bound="Array | None")
 
 
-class Tables(Protocol):
-    """What computes results when they are read."""
-
-    def table(self, name: str) -> Mapping[str, Any]:
-        """Results of one kind; raises what running raises."""
-
-
 class Later(Mapping[str, T], Generic[T]):
-    """Results by path, of which those in ``known`` are there, and the others come from a table of
-    the rest. Reading one of them raises RunError if a block fails that nothing else needed.
+    """Results by path, of which those in ``known`` are there, and the others come from ``rest``,
+    which raises what running raises. Their names are found out once they are asked for. Reading one
+    raises RunError if a block fails that nothing else needed.
     """
 
-    __slots__ = ("_known", "_names", "_rest", "_table")
-
     def __init__(
-        self, names: Mapping[str, None], known: Mapping[str, T], rest: Tables, table: str
+        self,
+        names: Callable[[], Iterable[str]],
+        known: Mapping[str, T],
+        rest: Callable[[], Mapping[str, T]],
     ) -> None:
-        self._names = names
+        self._find = names
         self._known = known
         self._rest = rest
-        self._table = table
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return dict.fromkeys(map(str, self._find()))
 
     def __getitem__(self, name: str) -> T:
         if name in self._known:
             return self._known[name]
         if name not in self:
             raise KeyError(name)
-        found: T = self._rest.table(self._table)[name]
-        return found
+        return self._rest()[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -11,7 +11,7 @@ import pytest
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.unshared import is_unshared
+from gradwire.runtime.engine.plan.tasks import is_unshared
 
 FLOAT = np.dtype(np.float32)
 VALUE = Trace().apply(LEAF, shape=(100, 30), dtype="float32")

@@ -22,7 +22,6 @@ from gradwire.runtime.engine.compiler.front import (
     product_of,
     store_of,
     taps_of,
-    windows_of,
 )
 from gradwire.runtime.engine.compiler.products import tiled
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
@@ -32,7 +31,6 @@ from gradwire.runtime.engine.plan.native import Kernel, machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.calculus.primitives.convolution import Geometry
     from gradwire.runtime.engine.compiler.terms import Store
 
 Array = NDArray[Any]
@@ -85,12 +83,6 @@ def copy(source: Array, strides: Sequence[int], dtype: str | None = None) -> Com
     if not found.is_fast and source.size > APART:
         return None
     return Computation(found, source, source.size)
-
-
-def pooling(how: str, geometry: Geometry, images: Array, places: Array) -> Job:
-    """The job that folds windows of images without padding to ``places``."""
-    found = scheduled(windows_of(how, geometry, images, places))
-    return Computation(found, images, images.size).into(places)
 
 
 def contiguous(shape: Sequence[int], size: int) -> list[int]:

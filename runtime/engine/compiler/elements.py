@@ -162,6 +162,13 @@ class Elements(Writer):
         count = some or n
         length = (count - 1) * abs(step) + 1
         first = w.add(place, (count - 1) * step * size) if step < 0 else place
+        if step == 2 and count == n:  # two vectors, the second of which ends with the last element
+            first, second = (
+                w.put(f"load <{n} x {kind}>, ptr {w.pointer(x)}, align {size}")
+                for x in (place, w.add(place, (n - 1) * size))
+            )
+            order = [i if i < n else i + 1 for i in range(0, 2 * n, 2)]
+            return self.number(dtype, w.put(_chosen(f"<{n} x {kind}>", first, second, order)))
         found = w.put(f"load <{length} x {kind}>, ptr {w.pointer(first)}, align {size}")
         places = [i * step + (length - 1 if step < 0 else 0) for i in range(count)]
         found = self.chosen(kind, found, length, places + [-1] * (n - count))

@@ -114,14 +114,11 @@ class Emitter:
                 self.w.store(x, place[1])
 
     def _read(self, address: str) -> str:
-        """A vector, of the dtype that is written; where it is along a result, perhaps of every
-        second element.
-        """
-        w, dtype, vector = self.w, self.fold.of.dtype, self.nest.vector
+        """A vector, of the dtype that is written."""
+        dtype = self.fold.of.dtype
         if dtype != self.nest.store.dtype:
-            return w.load_converted(address, dtype)
-        is_apart = vector is not None and self._steps[0].get(vector) == 2 * w.bytes
-        return w.every(1 + is_apart, address)
+            return self.w.load_converted(address, dtype)
+        return self.w.load(address)
 
     # folds
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from numpy import typing as npt
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
 from gradwire.runtime.engine.plan.native import machine
-
-if TYPE_CHECKING:
-    from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 Array = npt.NDArray[Any]
 
@@ -42,18 +39,6 @@ def copy_of(source: Array, strides: Sequence[int], dtype: str) -> Store:
     axes = _axes(source)
     read = Read(0, _steps(axes, source.strides), source.dtype.name)
     return Store(1, _steps(axes, strides), dtype, Fold(COPY, read, ()))
-
-
-def windows_of(how: str, geometry: Geometry, images: Array, places: Array) -> Store:
-    """Folds of windows of images (n, c, y, x) without padding."""
-    n, c, y, x = _axes(places)
-    window = [Axis(name, extent) for name, extent in zip("ij", geometry.window, strict=True)]
-    down, along = (images.strides[2 + axis] * geometry.stride[axis] for axis in (0, 1))
-    apart = [images.strides[2 + axis] * geometry.dilation[axis] for axis in (0, 1)]
-    steps = _steps([n, c, y, x, *window], [*images.strides[:2], down, along, *apart])
-    folded = tuple(axis for axis in window if axis.extent > 1)
-    fold = Fold(how if folded else COPY, Read(0, steps, images.dtype.name), folded, True)
-    return Store(1, _steps([n, c, y, x], places.strides), places.dtype.name, fold)
 
 
 def product_of(left: Array, right: Array, shape: Sequence[int], strides: Sequence[int]) -> Store:

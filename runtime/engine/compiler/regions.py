@@ -288,12 +288,15 @@ class Regions:
         return found
 
     def _needs_lines(self, loop: int) -> bool:
-        """Whether a loop reads or leaves something of each line."""
-        operands = enumerate(self.recipe.operands)
-        reads = any(
-            p.depth and not p.step and loop in self.order.needed[i] for i, (_, p) in operands
+        """Whether a loop reads or leaves something of each line, or lines are not in one row."""
+        recipe, order = self.recipe, self.order
+        places = [(i, place) for i, (_, place) in enumerate(recipe.operands)] + [*recipe.results]
+        return any(loop in order.computed[i] for i in recipe.by_line) or any(
+            place.depth
+            and place.depth != place.step * recipe.columns
+            and (loop in order.needed[i] or loop in order.computed.get(i, ()))
+            for i, place in places
         )
-        return reads or any(loop in self.order.computed[i] for i in self.recipe.by_line)
 
     def _line(
         self, loop: int, line: str | int, columns: int, folds: Mapping[int, _Fold], sums: _Sums
@@ -396,7 +399,7 @@ class Regions:
                 names[i] = self._read(operand[0], self._rooms[i], here)
                 if recipe.across and loop == min(order.needed[i]):
                     self._fetch(operand[0], self._rooms[i], here, for_writing=False)
-        beside: dict[tuple[int, int], dict[int, tuple[str, str]]] = {}
+        beside: dict[Place, dict[int, tuple[str, str]]] = {}
         for i, operation in enumerate(recipe.operations, start=self._first):
             if i in folds:
                 self._fold(folds[i], names[operation.operands[0]], here, found[i])
@@ -410,12 +413,12 @@ class Regions:
                     if recipe.across and place.array != _SCRATCH:
                         self._fetch(self._dtypes[i], self._rooms[i], here, for_writing=True)
                 else:
-                    some = beside.setdefault((place.array, place.step), {})
+                    some = beside.setdefault(place._replace(offset=0), {})
                     some[place.offset] = self._dtypes[i], names[i]
             elif loop in order.needed[i] and i in self._rooms and i not in names:
                 names[i] = self._read(self._dtypes[i], self._rooms[i], here)
-        for (array, step), some in beside.items():
-            self._write_apart(array, step, some, here)
+        for place, some in beside.items():
+            self._write_apart(place, some, here)
         for at, i in enumerate(recipe.added, recipe.arrays + len(recipe.totals)):
             if order.adding(i) == loop:
                 room, dtype = (self._rows[at], Place(at)), self._dtypes[i]
@@ -505,26 +508,24 @@ class Regions:
             place = self._address(dtype, room, here.line, here.column, u)
             self.e.store(dtype, x, place, here.lanes(u))
 
-    def _write_apart(
-        self, array: int, step: int, some: Mapping[int, tuple[str, str]], here: _Here
-    ) -> None:
+    def _write_apart(self, whole: Place, some: Mapping[int, tuple[str, str]], here: _Here) -> None:
         """Write vectors whose elements lie so far apart in an array, by where they begin: those
         that fill all of it in turns.
         """
         first, (dtype, _) = min(some.items())
-        is_all = sorted(some) == list(range(first, first + step))
+        is_all = sorted(some) == list(range(first, first + whole.step))
         each = {away: self.e.each(name) for away, (_, name) in sorted(some.items())}
         for u in range(here.vectors):
             lanes = here.lanes(u)
             assert not isinstance(lanes, str), "the length is known"
             for away in [first] if is_all else each:
-                room = self._rows[array], Place(array, step, away)
+                room = self._rows[whole.array], whole._replace(offset=away)
                 place = self._address(dtype, room, here.line, here.column, u)
                 if is_all:
                     vectors = [x[u] for x in each.values()]
                     self.e.store_beside(dtype, vectors, place, lanes)
                 else:
-                    self.e.store_apart(dtype, each[away][u], place, step, lanes)
+                    self.e.store_apart(dtype, each[away][u], place, whole.step, lanes)
 
 
 def _log_of_powers(w: Writer, x: str) -> str:

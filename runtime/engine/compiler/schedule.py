@@ -101,7 +101,7 @@ class Nest(NamedTuple):
     """The loops for a store, for arrays of any lengths.
 
     Axes are named by their place in the loops; they have an extent where they are written out, and
-    else 0. Steps are bytes where places along axes of vectors and windows are near each other, and
+    else 0. Steps are bytes where places along axes of vectors are beside each other, and
     else 0: those are numbers of the frame. ``outer`` axes are loops over single places; then come
     ``units`` vectors along the ``vector``'s axis, and what is folded or added up. Squares are along
     ``turned`` as well. The first two loops may be ``joined`` to one.
@@ -196,7 +196,7 @@ class _Costs:
         single = self.cost.single if is_out else max(self.cost.single, self.cost.latency)
         yield _Choice(self.rows * (self.levels * single + TURN), 1)
         for axis in self.outer:
-            if self._vectors_read(axis) and self._is_written_beside(axis):
+            if self._is_read_beside(axis) and self._is_written_beside(axis):
                 yield from self._vectors_of_results(axis)
             elif self.fold.runs and axis in self.read:
                 yield from self._squares(axis, self.inner[0])
@@ -205,18 +205,11 @@ class _Costs:
                     if other in self.read:
                         yield from self._squares(axis, other)
         for axis in self.inner:
-            if self._is_read_beside(axis) and not self.fold.runs and not self.fold.is_window:
+            if self._is_read_beside(axis) and not self.fold.runs:
                 yield from self._vectors_of_folds(axis)
 
     def _is_read_beside(self, axis: Axis) -> bool:
         return self.read.get(axis) == self.sizes[0]
-
-    def _vectors_read(self, axis: Axis) -> int:
-        """How many vectors have the elements of one along an axis: two where every second counts;
-        0 if they lie further apart.
-        """
-        is_double = self.read.get(axis) == 2 * self.sizes[0] and self.sizes[0] == self.sizes[1]
-        return 2 if is_double else int(self._is_read_beside(axis))
 
     def _is_written_beside(self, axis: Axis) -> bool:
         return self.written.get(axis) == self.sizes[1]
@@ -228,7 +221,7 @@ class _Costs:
             if units > vectors:
                 return
             turns, turn = self.rows // axis.extent * -(-vectors // units), TURN
-            step = units * self._vectors_read(axis) * self.cost.each
+            step = units * self.cost.each
             if self._is_written_out(self.inner, None):
                 turn = 0.0  # the next turn begins before this one has ended
             else:
@@ -267,8 +260,6 @@ class _Costs:
         """Whether loops over folded axes are written out."""
         if self.fold.runs or self.is_small:
             return False
-        if self.fold.is_window:
-            return True
         steps = [-(-a.extent // self.lanes) if a == vector else a.extent for a in axes]
         return prod(steps) <= WRITTEN_OUT
 
@@ -296,8 +287,7 @@ class _Costs:
         def steps(array: int, some: Steps) -> Steps:
             found = []
             for axis, step in some:
-                is_near = axis in (vector, turned) or (self.fold.is_window and axis in inner)
-                is_beside = is_near and abs(step) <= 2 * self.sizes[array]
+                is_beside = axis in (vector, turned) and abs(step) <= self.sizes[array]
                 if not is_beside:
                     numbers[f"step{array}_{names[axis].name}"] = step
                 found.append((names[axis], step if is_beside else 0))

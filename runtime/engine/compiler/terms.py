@@ -39,8 +39,6 @@ class Fold(NamedTuple):
     how: str
     of: Read
     axes: tuple[Axis, ...]
-    is_window: bool = False
-    """Whether the axes are those of a window, which is short."""
     by: Read | None = None
     """What each element is multiplied by before it is added: a sum of products."""
 

@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.computing import copy
-from gradwire.runtime.engine.plan.jobs import divided
-from gradwire.runtime.engine.plan.native.machine import frame, vector
-from gradwire.runtime.engine.plan.native.windows.pooling import TURNS, in_turns, planes
+from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.compiler.regions import compiled_region
+from gradwire.runtime.engine.plan.jobs import Call, Job, cuts
+from gradwire.runtime.engine.plan.native.machine import address
+from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.plan.native import Kernel
+    from collections.abc import Sequence
+
     from gradwire.runtime.engine.plan.tasks import Step
 
 Array = NDArray[Any]
 
 
 def are_planes(x: Array) -> bool:
-    """Whether all planes are equally far apart, whatever the image, and elements of rows lie side
-    by side.
-    """
-    apart = len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
-    return apart and x.strides[3] == x.itemsize
+    """Whether all planes are equally far apart, whatever the image."""
+    return len(x) == 1 or x.strides[0] == x.strides[1] * x.shape[1]
 
 
 def copying(target: Array, source: Array) -> Step:
@@ -37,18 +37,64 @@ def copying(target: Array, source: Array) -> Step:
 
 def interleaving(target: Array, phases: Array) -> Step:
     """Writes the columns of images, or of two images in turns: (one or two, *images)."""
-    name, (rows, columns) = target.dtype.name, phases.shape[3:]
-    numbers = frame(
-        TURNS,
-        **planes(g=phases, out=target),
-        phase=phases.strides[0],
-        rows=rows,
-        columns=columns,
-    )
-    kernel = in_turns(name, vector(name, columns), len(phases))
-    return on_planes(kernel, numbers, target, [phases, target])
+    planes = Planes(target.dtype.name, phases.shape[1:])
+    parts = [planes.read(phase) for phase in phases]
+    for i, part in enumerate(parts):
+        planes.write(planes.put("without_sign", part), target, len(parts), i)
+    return planes.step()
 
 
-def on_planes(kernel: Kernel, numbers: NDArray[np.int64], images: Array, kept: list[Array]) -> Step:
-    """A step that calls a kernel for all planes of images; ``kept`` is what its frame points to."""
-    return divided(kernel, numbers, images.shape[0] * images.shape[1], images.size, kept)
+class Planes:
+    """Collects what is computed for each place of images of this shape: of all their planes, which
+    are the rows and columns of one channel. What is read comes before what is put.
+    """
+
+    def __init__(self, dtype: str, shape: Sequence[int]) -> None:
+        self._dtype, self._shape = dtype, shape
+        self._program = Program()
+        self._arrays: list[Array] = []
+        self._results: list[tuple[int, Place]] = []
+
+    def _place(self, array: Array, step: int, offset: int) -> Place:
+        row, column = (x // array.itemsize for x in array.strides[2:])
+        known = (i for i, x in enumerate(self._arrays) if x is array)
+        number = next(known, len(self._arrays))
+        self._arrays += [array] if number == len(self._arrays) else []
+        return Place(number, step * column, offset * column, row)
+
+    def read(self, array: Array, step: int = 1, offset: int = 0) -> int:
+        """The number of what is in images whose columns are so many apart, from one on."""
+        return self._program.read(self._dtype, self._place(array, step, offset))
+
+    def constant(self, x: float) -> int:
+        """The number of a constant."""
+        array = np.broadcast_to(np.array(x, self._dtype), (1, 1, 1, 1))
+        return self.read(np.broadcast_to(array, self._shape), 0)
+
+    def put(self, name: str, *inputs: int, dtype: str | None = None) -> int:
+        """The number of what an operation makes."""
+        return self._program.put(name, dtype or self._dtype, *inputs, is_wide=True)
+
+    def write(self, number: int, array: Array, step: int = 1, offset: int = 0) -> None:
+        """Write it to images, as they are read."""
+        self._results.append((number, self._place(array, step, offset)))
+
+    def step(self) -> Step:
+        """The step that computes it; of each image by itself, if planes are not equally far
+        apart.
+        """
+        n, channels, rows, columns = self._shape
+        recipe = self._program.recipe(columns, tuple(self._results), (), ())
+        kernel = compiled_region(recipe._replace(lines=rows))
+        is_one = all(map(are_planes, self._arrays))
+        frames = [
+            np.array([(address(x[i]), x.strides[1]) for x in self._arrays])
+            for i in range(1 if is_one else n)
+        ]
+        planes, work = n * channels // len(frames), n * channels * rows * columns
+        parts = [
+            [Call(kernel.call, address(frame), 0, *cut)]
+            for frame in frames
+            for cut in cuts(planes, work // len(frames))
+        ]
+        return Job(parts, work, kept=(self._arrays, frames))

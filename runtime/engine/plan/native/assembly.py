@@ -153,27 +153,6 @@ class Assembly:
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.put(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
 
-    def every(self, stride: int, address: str) -> str:
-        """A vector of every first or second element; reads none after the last of them."""
-        first = self.load(address)
-        if stride == 1:
-            return first
-        lanes = self.lanes
-        second = self.load(self.add(address, (lanes - 1) * self.bytes))
-        chosen = [i if i < lanes else i + 1 for i in range(0, 2 * lanes, 2)]
-        return self._shuffled(first, second, chosen)
-
-    def store_side_by_side(self, vectors: Sequence[str], address: str) -> None:
-        """Write one vector, or the elements of two in turns."""
-        if len(vectors) == 1:
-            self.store(vectors[0], address)
-            return
-        for half in (0, 1):
-            start = half * self.lanes // 2
-            chosen = [start + i // 2 + i % 2 * self.lanes for i in range(self.lanes)]
-            place = self.add(address, half * self.lanes * self.bytes)
-            self.store(self._shuffled(vectors[0], vectors[1], chosen), place)
-
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """The columns of as many vectors as each has elements."""
         found, apart = list(rows), self.lanes // 2
@@ -206,10 +185,6 @@ class Assembly:
     def plus(self, a: str, b: str) -> str:
         """``a + b`` of vectors."""
         return self.put(f"fadd {self.vector} {a}, {b}")
-
-    def times(self, a: str, b: str) -> str:
-        """``a · b`` of vectors."""
-        return self.put(f"fmul {self.vector} {a}, {b}")
 
     def over(self, a: str, b: str) -> str:
         """``a / b`` of vectors."""

@@ -80,7 +80,9 @@ def _cast(w: Writer, given: str, dtype: str, x: str) -> str:
         return x
     if dtype == "bool":
         return w.compare("une", given, x, number(0, given))
-    how = "uitofp" if given == "bool" else "fpext" if dtype == "float64" else "fptrunc"
+    if given == "bool":
+        return w.choose(x, dtype, number(1, dtype), number(0, dtype))
+    how = "fpext" if dtype == "float64" else "fptrunc"
     return w.put(f"{how} {TYPES[given]} {x} to {TYPES[dtype]}")
 
 

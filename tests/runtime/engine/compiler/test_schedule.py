@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.calculus.primitives.convolution import Geometry
 from gradwire.runtime.engine.compiler.computing import Computation, copy
-from gradwire.runtime.engine.compiler.front import copy_of, store_of, windows_of
+from gradwire.runtime.engine.compiler.front import copy_of, store_of
 from gradwire.runtime.engine.compiler.schedule import PART, WORTH, Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import Store, merged
 from gradwire.runtime.engine.plan import threads
@@ -125,14 +124,6 @@ def test_copies_between_different_axes_go_through_squares() -> None:
     nest = scheduled(copy_of(x.T, (400, 4), "float32")).nest
     assert nest.turned is not None
     assert scheduled(copy_of(x[:, 3:], (400, 4), "float32")).nest.turned is None
-
-
-def test_windows_are_written_out_and_every_second_place_is_read_by_vectors() -> None:
-    images, places = np.zeros((8, 4, 56, 56), np.float32), np.zeros((8, 4, 28, 28), np.float32)
-    nest = scheduled(windows_of("max", Geometry((2, 2), (2, 2)), images, places)).nest
-    assert [axis.extent for axis in nest.store.term.axes] == [2, 2]
-    assert nest.lanes == 8
-    assert not nest.is_along
 
 
 def test_a_job_keeps_its_arrays() -> None:

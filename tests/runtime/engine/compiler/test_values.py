@@ -9,18 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.calculus.primitives.convolution import Geometry
-from gradwire.runtime.engine.compiler.front import windows_of
-from gradwire.runtime.engine.compiler.schedule import schedules
 from gradwire.runtime.engine.plan.native import machine
-from tests.runtime.engine.compiler.stores import (
-    NUMPY,
-    assert_sums,
-    check,
-    computed,
-    expected,
-    results,
-)
+from tests.runtime.engine.compiler.stores import NUMPY, check, expected, results
 
 pytest.importorskip("llvmlite")
 
@@ -93,45 +83,6 @@ def test_running_sums_of_views_with_gaps_and_in_reverse() -> None:
     for each in (drawn(33, 53)[:, ::-1], drawn(33, 53)[::-1], drawn(5, 16)):
         check("cumulative_sum", each, axis=1)
         check("cumulative_sum", each, axis=0)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("how", ["max", "sum"])
-@pytest.mark.parametrize(
-    "geometry",
-    [
-        Geometry((2, 2), (2, 2)),
-        Geometry((3, 3)),
-        Geometry((3, 2), (2, 1), dilation=(1, 2)),
-        Geometry((2, 3), (1, 2), dilation=(2, 3)),
-        Geometry((1, 1), (3, 2)),
-        Geometry((2, 2), (1, 3)),
-    ],
-    ids=lambda geometry: f"{geometry.window}{geometry.stride}{geometry.dilation}",
-)
-def test_windows(geometry: Geometry, how: str, dtype: str) -> None:
-    """Of images in the middle of others, whole or so small that no vector fits."""
-    for n, c, h, w in ((2, 3, 18, 21), (1, 2, 9, 9), (2, 2, 5, 40)):
-        x = drawn(n, c + 1, h + 2, w + 3, dtype=dtype)
-        special(x)
-        x = x[:, 1:, 1:-1, 2:-1]
-        places = geometry.output((h, w))
-        taken = np.stack(
-            [
-                x[:, :, i * di :, j * dj :][:, :, ::sy, ::sx][:, :, : places[0], : places[1]]
-                for (sy, sx), (di, dj) in [(geometry.stride, geometry.dilation)]
-                for i in range(geometry.window[0])
-                for j in range(geometry.window[1])
-            ]
-        )
-        exact = expected(how, taken, axes=(0,))
-        out = np.empty((n, c, *places), x.dtype)
-        for schedule in schedules(windows_of(how, geometry, x, out)):
-            found = computed(schedule, x, out.shape, x.dtype)
-            if how == "max":
-                np.testing.assert_array_equal(found, exact[0])
-            else:
-                assert_sums(found[None], exact, taken, (0,))
 
 
 @pytest.mark.parametrize(("dtype", "to"), [("float32", "float64"), ("float64", "float32")])

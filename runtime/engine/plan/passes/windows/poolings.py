@@ -9,7 +9,7 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import partial
+from functools import partial, reduce
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +18,11 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
-from gradwire.runtime.engine.compiler.computing import pooling
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.copies.images import are_planes, copying, on_planes
+from gradwire.runtime.engine.plan.copies.images import Planes, copying
 from gradwire.runtime.engine.plan.graph import Graph
-from gradwire.runtime.engine.plan.native.machine import frame, vector
-from gradwire.runtime.engine.plan.native.windows.pooling import (
-    AROUND,
-    SHARED,
-    Around,
-    Window,
-    around,
-    planes,
-    shared,
-)
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows.rows import transposed
+from gradwire.runtime.engine.plan.windows.rows import Phase, transposed
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -179,7 +168,11 @@ class PoolTask(Task):
         (value,) = self.values
         out, images = arrays[value][0, 0], arrays[self.inputs[0]]
         steps, images = _padded(value, images, self._geometry, self._fill)
-        return [*steps, pooling(value.primitive.name, self._geometry, images, out)]
+        planes = Planes(value.dtype, out.shape)
+        how = "maximum" if value.primitive is MAX else "add"
+        elements = _elements(planes, images, self._geometry)
+        planes.write(_folded(planes, how, elements), out)
+        return [*steps, planes.step()]
 
 
 class SharesTask(Task):
@@ -195,16 +188,27 @@ class SharesTask(Task):
         self._geometry, self._is_clipped = geometry, is_clipped
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, after copies of what does not lie as planes, and zeros around the windows."""
+        """One step, and zeros around the windows."""
         images, g = (arrays[x] for x in self.inputs)
-        out, g = arrays[self.values[0]], g[0, 0]
-        steps, images = _padded(self.values[0], images, self._geometry, 0)
-        steps += _sharing(images, out, out, g, self._geometry, True, self._is_clipped)
-        rows, columns = (
-            n * step for n, step in zip(g.shape[2:], self._geometry.window, strict=True)
-        )
+        out, g, geometry = arrays[self.values[0]], g[0, 0], self._geometry
+        planes = Planes(out.dtype.name, g.shape)
+        elements = _elements(planes, images, geometry)
+        given, zero = planes.read(g), planes.constant(0)
+        most, ties, share = _shared(planes, elements, given)
+        # 0 · g, or NaN where that is largest.
+        nothing = planes.put("subtract", given, given)
+        is_number = planes.put("equal", most, most, dtype="bool")
+        lost = planes.put("where", is_number, nothing, most)
+        won = planes.put("without_sign", share)
+        targets = [out[:, :, i :: geometry.stride[0]] for i in range(geometry.window[0])]
+        for number, (x, tie) in enumerate(zip(elements, ties, strict=True)):
+            part = planes.put("where", tie, won, lost)
+            part = _clipped(planes, part, x, zero) if self._is_clipped else part
+            row, column = divmod(number, geometry.window[1])
+            planes.write(part, targets[row], geometry.stride[1], column)
+        rows, columns = (n * step for n, step in zip(g.shape[2:], geometry.window, strict=True))
         rests = out[:, :, rows:], out[:, :, :rows, columns:]
-        return [*steps, *(partial(rest.fill, 0) for rest in rests if rest.size)]
+        return [planes.step(), *(partial(rest.fill, 0) for rest in rests if rest.size)]
 
 
 class OverlapTask(Task):
@@ -242,56 +246,85 @@ class OverlapTask(Task):
             target = allocate(value, (*out.shape[:3], out.shape[3] + spare), out.dtype)
         image, most, won = target, g, g
         steps: list[Step] = []
-        if given or g.shape != shape or not are_planes(g):
+        if given or g.shape != shape:
             won, g = _filled(value, shape, 0), g[:, :, seen, beside]
-            most, gains = won, won[:, :, inside, within]
+            gains = won[:, :, inside, within]
             if not given:
                 steps = [copying(gains, g)]
         if given:
             most = _filled(value, shape, np.nan)
             steps, framed = _padded(value, given[0], geometry, -np.inf, spare)
-            steps += _sharing(framed, most[:, :, inside, within], gains, g, geometry)
+            planes = Planes(value.dtype, g.shape)
+            elements = _elements(planes, framed, geometry)
+            largest, _, share = _shared(planes, elements, planes.read(g))
+            planes.write(largest, most[:, :, inside, within])
+            planes.write(share, gains)
+            steps.append(planes.step())
             image = framed[..., geometry.padding[0][0] :, geometry.padding[1][0] :]
-        places = columns[0].positions
-        numbers = frame(
-            AROUND,
-            **planes(image=image, out=target, most=most),
-            won=won,
-            rows=out.shape[2],
-            columns=places,
-        )
-        above, left = (
-            tuple(tuple(place for _, place in phase.taps) for phase in phases)
-            for phases in (rows, columns)
-        )
-        how = Around(out.dtype.name, vector(out.dtype.name, places), above, left)
-        kernel = around(how, bool(given), self._is_clipped)
-        steps.append(on_planes(kernel, numbers, target, [image, target, most, won]))
+        for phase in rows:
+            planes = Planes(value.dtype, (*out.shape[:2], phase.positions, columns[0].positions))
+            above = [(won[:, :, i:], most[:, :, i:]) for _, i in phase.taps]
+            sources = image[:, :, phase.places] if given else None
+            self._add_up(planes, above, columns, sources, target[:, :, phase.places])
+            steps.append(planes.step())
         return [*steps, copying(out, target[..., : out.shape[3]])] if spare else steps
 
+    def _add_up(
+        self,
+        planes: Planes,
+        above: list[tuple[Array, Array]],
+        columns: list[Phase],
+        images: Array | None,
+        out: Array,
+    ) -> None:
+        """What the windows around some rows of images give to each element: what they have won,
+        or of windows whose largest element it isn't, 0 times that.
+        """
+        zero, step = planes.constant(0), len(columns)
+        places = {j for phase in columns for _, j in phase.taps}
+        won, most = (
+            {(i, j): planes.read(x[which], 1, j) for i, x in enumerate(above) for j in places}
+            for which in (0, 1 if images is not None else 0)
+        )
+        elements = [zero if images is None else planes.read(images, step, i) for i in range(step)]
+        for number, (x, phase) in enumerate(zip(elements, columns, strict=True)):
+            total = planes.put("without_sign", zero)
+            for at in [(i, j) for i in range(len(above)) for _, j in phase.taps]:
+                share = won[at]
+                if images is not None:
+                    wins = planes.put("equal", x, most[at], dtype="bool")
+                    nothing = planes.put("subtract", share, share)
+                    share = planes.put("where", wins, share, nothing)
+                total = planes.put("add", total, share)
+            total = _clipped(planes, total, x, zero) if self._is_clipped else total
+            planes.write(total, out, step, number)
 
-def _sharing(
-    images: Array,
-    out: Array,
-    won: Array,
-    g: Array,
-    geometry: Geometry,
-    beside: bool = False,
-    is_clipped: bool = False,
-) -> list[Step]:
-    """Steps that find what the largest elements of windows get; see ``shared``."""
-    steps: list[Step] = []
-    if not are_planes(g):
-        g, source = np.empty(g.shape, g.dtype), g
-        steps = [copying(g, source)]
-    dtype, (rows, columns) = g.dtype.name, g.shape[2:]
-    how = Window(dtype, vector(dtype, columns), geometry.window, geometry.stride,
-                 geometry.dilation)  # fmt: skip
-    numbers = frame(
-        SHARED, **planes(image=images, out=out, g=g), won=won, rows=rows, columns=columns
+
+def _elements(planes: Planes, images: Array, geometry: Geometry) -> list[int]:
+    """The elements of windows."""
+    (high, wide), (down, along) = geometry.window, geometry.dilation
+    rows = [images[:, :, i * down :: geometry.stride[0]] for i in range(high)]
+    return [planes.read(row, geometry.stride[1], j * along) for row in rows for j in range(wide)]
+
+
+def _shared(planes: Planes, elements: list[int], g: int) -> tuple[int, list[int], int]:
+    """The largest element, which elements are so large, and what each of them gets of ``g``."""
+    most = _folded(planes, "maximum", elements)
+    ties = [planes.put("equal", x, most, dtype="bool") for x in elements]
+    count = _folded(planes, "add", [planes.put("cast", tie) for tie in ties])
+    return most, ties, planes.put("divide", g, count)
+
+
+def _folded(planes: Planes, how: str, elements: list[int]) -> int:
+    """The fold of elements, in order."""
+    return reduce(
+        lambda fold, x: planes.put(how, x, fold), elements[1:], planes.put("cast", elements[0])
     )
-    kernel = shared(how, beside, is_clipped)
-    return [*steps, on_planes(kernel, numbers, images, [images, out, won, g])]
+
+
+def _clipped(planes: Planes, part: int, x: int, zero: int) -> int:
+    """A part, 0 where x is not above 0."""
+    return planes.put("where", planes.put("greater", x, zero, dtype="bool"), part, zero)
 
 
 def _padded(
@@ -303,7 +336,7 @@ def _padded(
     Raises RunError with the block of ``value`` where there is not enough memory.
     """
     (above, below), (left, right) = geometry.padding
-    if not any((above, below, left, right, spare)) and are_planes(images):
+    if not any((above, below, left, right, spare)):
         return [], images
     n, channels, rows, columns = images.shape
     shape = n, channels, above + rows + below, left + columns + right + spare

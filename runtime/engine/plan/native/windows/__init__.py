@@ -1,1 +1,0 @@
-"""Machine code for windows that move over images: convolution and pooling."""

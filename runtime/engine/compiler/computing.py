@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.emit import Emitter
+from gradwire.runtime.engine.compiler.folding import Folded, folded
 from gradwire.runtime.engine.compiler.front import (
     FOLDS,
     Images,
@@ -24,7 +25,9 @@ from gradwire.runtime.engine.compiler.front import (
     taps_of,
 )
 from gradwire.runtime.engine.compiler.products import tiled
+from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
+from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
 from gradwire.runtime.engine.compiler.tiles import Gathered, Tiles, Windows
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
@@ -43,6 +46,13 @@ APART = 1 << 8
 
 EACH = 2
 """What ``jobs`` counts as the work on an element that is read and written."""
+
+
+def _kernel(schedule: Schedule | Folded) -> Kernel:
+    """The code of a schedule."""
+    if isinstance(schedule, Folded):
+        return compiled_region(schedule.recipe)
+    return _compiled(schedule.nest)
 
 
 @lru_cache(maxsize=256)
@@ -66,11 +76,13 @@ def computation(value: Value, source: Array, strides: Sequence[int]) -> Computat
     NumPy is faster.
     """
     store = store_of(value.primitive.name, value.attributes, source, strides)
+    if store.term.how not in (COPY, RUNNING):
+        fold = folded(store)
+        return None if fold is None else Computation(fold, source, source.size)
     found = scheduled(store)
     if not found.is_fast and source.size >= LARGE:
         return None
-    work = source.size * (EACH if store.term.runs else 1)
-    return Computation(found, source, work)
+    return Computation(found, source, source.size * EACH)
 
 
 def copy(source: Array, strides: Sequence[int], dtype: str | None = None) -> Computation | None:
@@ -144,20 +156,26 @@ class Computation:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: Schedule | Folded,
         source: Array,
         work: int,
         others: Sequence[Array] = (),
         tables: Mapping[str, Array] = {},
     ) -> None:
         arrays = {f"array{i}": x for i, x in enumerate(others, 2)} | dict(tables)
-        nest, self._kept = schedule.nest, [source, *arrays.values()]
+        self._kept = [source, *arrays.values()]
         self._frame = machine.frame(
-            nest.frame, array0=source, array1=0, **arrays, **schedule.numbers
+            schedule.frame, array0=source, array1=0, **arrays, **schedule.numbers
         )
-        self._target = nest.frame.index("array1")
+        self._target = schedule.frame.index("array1")
         self._job = divided(
-            _compiled(nest), self._frame, schedule.turns, work, self._kept, schedule.room
+            _kernel(schedule),
+            self._frame,
+            schedule.turns,
+            work,
+            self._kept,
+            schedule.room,
+            schedule.length,
         )
         self._kept.append(source)
 

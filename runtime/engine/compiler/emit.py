@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
-from gradwire.runtime.engine.compiler.schedule import PART, Nest
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 if TYPE_CHECKING:
+    from gradwire.runtime.engine.compiler.schedule import Nest
     from gradwire.runtime.engine.compiler.terms import Axis
 
 Place: TypeAlias = "dict[int, str]"
@@ -106,12 +105,9 @@ class Emitter:
         if self.fold.runs:
             self._running_sums(places, self.fold.axes[0])
             return
-        found = self._folded(self.fold.axes, [place[0] for place in places])
+        found = [self._read(place[0]) for place in places]
         for place, x in zip(places, found, strict=True):
-            if self.nest.is_along:
-                self.w.store_element(self.w.across(x, self._more), place[1])
-            else:
-                self.w.store(x, place[1])
+            self.w.store(x, place[1])
 
     def _read(self, address: str) -> str:
         """A vector, of the dtype that is written."""
@@ -120,95 +116,14 @@ class Emitter:
             return self.w.load_converted(address, dtype)
         return self.w.load(address)
 
-    # folds
-
-    @property
-    def _nothing(self) -> str:
-        """What changes no element; of sums, −0."""
-        return self.w.constant({"max": -inf, "min": inf}.get(self.fold.how, -0.0))
-
-    def _more(self, fold: str, x: str) -> str:
-        """A fold with another vector."""
-        how = {"max": self.w.largest, "min": self.w.smallest}.get(self.fold.how, self.w.plus)
-        return how(fold, x)
-
-    def _folded(self, axes: Sequence[Axis], sources: list[str]) -> list[str]:
-        """Vectors from these addresses on, folded along these axes, one inside of the other."""
-        if not axes:
-            return [self._read(x) for x in sources]
-        axis, rest = axes[0], axes[1:]
-        if axis == self.nest.vector:
-            return [self._along(axis, sources[0])]
-
-        def level(number: str | int) -> list[str]:
-            return self._folded(rest, [self._further(x, 0, axis, number) for x in sources])
-
-        if not axis.extent:
-            return self._levels(f"%extent_{axis.name}", len(sources), level)
-        found = level(0)
-        for i in range(1, axis.extent):
-            found = [self._more(*pair) for pair in zip(found, level(i), strict=True)]
-        return found
-
-    def _levels(self, count: str, vectors: int, level: Callable[[str], list[str]]) -> list[str]:
-        """What is made in so many turns, folded; long sums in parts."""
-        nothing = [self._nothing] * vectors
-        if self.fold.how != "sum" or not self.nest.in_parts:
-            return self._turns(0, count, nothing, level)
-        parts = self.w.put(f"udiv i64 {self.w.add(count, PART - 1)}, {PART}")
-
-        def part(number: str) -> list[str]:
-            first = self.w.multiply(number, PART)
-            stop = self.w.least(self.w.add(first, PART), count)
-            return self._turns(first, stop, nothing, level)
-
-        return self._turns(0, parts, nothing, part)
-
-    def _turns(
-        self, start: str | int, stop: str, folds: list[str], level: Callable[[str], list[str]]
-    ) -> list[str]:
-        with self._loop(start, stop, folds) as (number, names):
-            for name, x in zip(names, level(number), strict=True):
-                self.w.name(self._more(name, x), f"{name}.next")
-        return names
-
-    def _along(self, axis: Axis, source: str) -> str:
-        """One vector of what lies side by side: some at once, and then one by one, to the end."""
-        w, lanes, units = self.w, self.nest.lanes, self.nest.units
-        extent = str(axis.extent or f"%extent_{axis.name}")
-
-        def at(number: str | int) -> str:
-            return self._further(source, 0, axis, w.multiply(number, lanes))
-
-        def rest(number: str | int) -> list[str]:
-            left = w.subtract(extent, w.multiply(number, lanes))
-            (mask,) = w.lanes_before(left, 1)
-            return [w.choose(mask, w.load_where(mask, at(number)), self._nothing)]
-
-        def group(number: str) -> list[str]:
-            first = w.multiply(number, units)
-            return [w.load(at(w.add(first, i))) for i in range(units)]
-
-        if axis.extent:
-            whole = axis.extent // lanes
-            found = [w.load(at(i)) for i in range(whole)]
-            return self._pairs(found + (rest(whole) if axis.extent % lanes else []))
-        groups = w.put(f"udiv i64 {extent}, {lanes * units}")
-        found = [self._pairs(self._levels(groups, units, group))]
-        vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
-        return self._turns(w.multiply(groups, units), vectors, found, rest)[0]
-
-    def _pairs(self, vectors: list[str]) -> str:
-        """Some vectors folded in pairs, and pairs of pairs."""
-        while len(vectors) > 1:
-            pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
-            vectors = [self._more(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-        return vectors[0]
-
     # running sums
 
+    def _nothing(self) -> str:
+        """The sum of nothing, which changes no element."""
+        return self.w.constant(-0.0)
+
     def _running_sums(self, places: list[Place], axis: Axis) -> None:
-        with self._loop(0, f"%extent_{axis.name}", [self._nothing] * len(places)) as (
+        with self._loop(0, f"%extent_{axis.name}", [self._nothing()] * len(places)) as (
             number,
             sums,
         ):
@@ -224,7 +139,7 @@ class Emitter:
         extent = f"%extent_{axis.name}"
         whole = w.put(f"udiv i64 {extent}, {lanes}")
         vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
-        with self._loop(0, whole, [self._nothing]) as (number, sums):
+        with self._loop(0, whole, [self._nothing()]) as (number, sums):
             self._square(rows, w.multiply(number, lanes), sums[0])
         with self._loop(whole, vectors, sums) as (number, sums):
             first = w.multiply(number, lanes)

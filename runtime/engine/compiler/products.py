@@ -16,10 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwire.runtime.engine.compiler.schedule import (
-    COSTS,
     TURN,
     WRITE,
-    WRITTEN_OUT,
     Nest,
     Order,
     Schedule,
@@ -33,6 +31,12 @@ LATENCY = 4.25
 
 EACH, STEP = 0.05, 0.25
 """and more for each vector or number that is read, and for each step."""
+
+ACROSS = 10.0
+"""Cycles for adding the elements of a vector."""
+
+WRITTEN_OUT = 8
+"""Steps of a fold that are written out at most."""
 
 TABLE = 1
 """Reads of tables in a step."""
@@ -184,11 +188,7 @@ class _Products:
             far = rows * self.depth * self.bytes > CACHE
             tiles = -(-rows // high) * -(-columns // units)
             steps = -(-self.depth // lanes)
-            each = (
-                steps * (step + (AFAR / 2 if far else EACH) * reads)
-                + sums * COSTS["sum"].across
-                + TURN
-            )
+            each = steps * (step + (AFAR / 2 if far else EACH) * reads) + sums * ACROSS + TURN
             return count * tiles * each
         tiles = -(-rows // high) * -(-columns // (units * lanes))
         lays = self._lays(units * lanes, high)

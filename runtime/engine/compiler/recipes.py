@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.native.kernels import Operation
 
-FOLDS = frozenset({"sum", "squares", "max", "min", "top", "union", "any", "all"})
-"""Operations that make one element of many. Sums are added in float64; "top" is the largest one,
-where NaN may be the least; "union" has the bits of all elements.
+FOLDS = frozenset({"sum", "short_sum", "squares", "max", "min", "top", "union", "any", "all"})
+"""Operations that make one element of many. Sums are added in float64, a "short_sum" in its own
+dtype; "top" is the largest one, where NaN may be the least; "union" has the bits of all elements.
 """
 
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
@@ -55,6 +55,11 @@ class Recipe(NamedTuple):
     lines: int = 1
     by_line: frozenset[int] = frozenset()
     across: bool = False
+
+    @property
+    def is_fold(self) -> bool:
+        """Whether it is one fold alone."""
+        return len(self.operations) == 1 and self.operations[0].name in FOLDS
 
     @property
     def arrays(self) -> int:

@@ -76,7 +76,7 @@ def units(recipe: Recipe) -> int:
     if len(recipe.operations) >= MANY:
         return 1
     is_slow = any(x.name in FUNCTIONS or x.name == "decay" for x in recipe.operations)
-    return WIDE if recipe.across and is_slow else UNITS
+    return WIDE if recipe.across and (is_slow or recipe.is_fold) else UNITS
 
 
 @lru_cache(maxsize=256)
@@ -116,7 +116,9 @@ class _Fold(NamedTuple):
         """The fold of no element."""
         if self.how in ("any", "all"):
             return f"splat (i1 {str(self.how == 'all').lower()})"
-        nothing = {"max": -inf, "top": -inf, "min": inf}.get(self.how, 0)
+        nothing = {"max": -inf, "top": -inf, "min": inf, "sum": -0.0, "short_sum": -0.0}.get(
+            self.how, 0
+        )
         return f"splat ({TYPES[self.wide]} {number(nothing, self.wide)})"
 
     def one(self, e: Elements, x: str) -> str:
@@ -129,7 +131,7 @@ class _Fold(NamedTuple):
         """Two folds as one."""
         kind = TYPES[self.wide]
         match self.how:
-            case "sum" | "squares":
+            case "sum" | "squares" | "short_sum":
                 return e.put(f"fadd {kind} {a}, {b}")
             case "any":
                 return e.put(f"or i1 {a}, {b}")
@@ -397,7 +399,7 @@ class Regions:
         for i, operand in enumerate(recipe.operands):
             if loop in order.needed[i] and i not in names:
                 names[i] = self._read(operand[0], self._rooms[i], here)
-                if recipe.across and loop == min(order.needed[i]):
+                if recipe.across and not recipe.is_fold and loop == min(order.needed[i]):
                     self._fetch(operand[0], self._rooms[i], here, for_writing=False)
         beside: dict[Place, dict[int, tuple[str, str]]] = {}
         for i, operation in enumerate(recipe.operations, start=self._first):

@@ -1,10 +1,9 @@
-"""Chooses in which loops and vectors a store is computed: few rules and one cost model.
+"""Chooses in which loops and vectors a copy or running sums are computed: few rules and one cost
+model.
 
-Vectors lie along an axis in which neighbours lie side by side: one of the result (several vectors
-at once hide how long an operation takes), or one that is folded (their elements are folded last).
-Copies between different such axes, and running sums of rows, go through squares that are turned in
-registers. The last vector along an axis of the result overlaps the one before it. Short folds are
-written out.
+Vectors lie along an axis of the result in which neighbours lie side by side; several at once hide
+how long an operation takes. Copies between different such axes, and running sums of rows, go
+through squares that are turned in registers. The last vector along an axis overlaps the one before.
 """
 
 from __future__ import annotations
@@ -24,24 +23,18 @@ from gradwire.runtime.engine.plan.native import machine
 
 class _Cost(NamedTuple):
     each: float
-    """For reading a vector and adding it to a fold,"""
+    """For reading a vector, or adding it to a sum,"""
 
     latency: float
-    """until that fold can take the next,"""
-
-    across: float
-    """for folding the elements of a vector,"""
+    """until that sum can take the next,"""
 
     single: float
-    """and for an element in no vector: the larger of two is a branch."""
+    """and for an element in no vector."""
 
 
 COSTS = {
-    "sum": _Cost(0.5, 4.0, 10.0, 1.5),
-    "max": _Cost(1.5, 7.0, 18.0, 12.0),
-    "min": _Cost(1.5, 7.0, 18.0, 12.0),
-    RUNNING: _Cost(1.5, 4.0, 0.0, 4.0),
-    COPY: _Cost(0.5, 0.0, 0.0, 1.5),
+    RUNNING: _Cost(1.5, 4.0, 4.0),
+    COPY: _Cost(0.5, 0.0, 1.5),
 }
 
 WRITE = 1.0
@@ -53,16 +46,8 @@ TURN = 6.0
 UNITS = 8
 """Vectors at once at most: half of 16 registers."""
 
-WRITTEN_OUT = 8
-"""Steps of a fold that are written out at most,"""
-
 WORTH = 1 << 9
-"""from so many elements on, as several vectors are: what fits any length is compiled less often."""
-
-PART = 256
-"""Steps of a sum that are added one after another; then the sums of so many are: errors of long
-sums are no larger than NumPy's.
-"""
+"""Elements from which several are: what fits any length is compiled less often."""
 
 SQUARE = 4
 """Elements of a side of squares at least."""
@@ -137,14 +122,18 @@ class Schedule(NamedTuple):
     cost: float
     room: int = 0
     """Bytes that each thread has for itself."""
+    length: int = 0
+    """What the code has as its second argument where there is no room."""
+
+    @property
+    def frame(self) -> tuple[str, ...]:
+        """The names of the int64 numbers that the code reads."""
+        return self.nest.frame
 
     @property
     def is_fast(self) -> bool:
-        """Whether NumPy is slower: not for copies and long folds of elements that lie apart."""
-        fold = self.nest.store.term
-        has_vectors = self.nest.vector is not None
-        is_out = bool(fold.axes) and all(axis.extent for axis in fold.axes)
-        return has_vectors or fold.runs or is_out
+        """Whether NumPy is slower: not for copies of elements that lie apart."""
+        return self.nest.vector is not None or self.nest.store.term.runs
 
 
 class _Choice(NamedTuple):
@@ -167,7 +156,7 @@ def _scheduled(store: Store, lanes: int) -> Schedule:
 
 
 def schedules(store: Store) -> Iterator[Schedule]:
-    """All ways; they differ in time, and in the order in which vectors along folds are added."""
+    """All ways; they differ in time."""
     costs = _Costs(store)
     return map(costs.laid_out, costs.choices())
 
@@ -185,15 +174,14 @@ class _Costs:
         self.lanes = machine.vector(self.dtype, 1 << 20)
         self.written, self.read = dict(store.steps), dict(store.term.of.steps)
         self.outer = [axis for axis in self.written if axis not in store.term.axes]
-        self.inner = sorted(store.term.axes, key=lambda axis: -abs(self.read.get(axis, 0)))
+        self.inner = store.term.axes
         self.rows, self.levels = (prod(a.extent for a in x) for x in (self.outer, self.inner))
         self.is_small = self.rows * self.levels < WORTH
         self.units = range(1, 2 if self.is_small else UNITS + 1)
 
     def choices(self) -> Iterator[_Choice]:
         """All ways, with what each costs."""
-        is_out = self._is_written_out(self.inner, None)
-        single = self.cost.single if is_out else max(self.cost.single, self.cost.latency)
+        single = max(self.cost.single, self.cost.latency)
         yield _Choice(self.rows * (self.levels * single + TURN), 1)
         for axis in self.outer:
             if self._is_read_beside(axis) and self._is_written_beside(axis):
@@ -204,9 +192,6 @@ class _Costs:
                 for other in self.outer:
                     if other in self.read:
                         yield from self._squares(axis, other)
-        for axis in self.inner:
-            if self._is_read_beside(axis) and not self.fold.runs:
-                yield from self._vectors_of_folds(axis)
 
     def _is_read_beside(self, axis: Axis) -> bool:
         return self.read.get(axis) == self.sizes[0]
@@ -220,12 +205,9 @@ class _Costs:
         for units in self.units:
             if units > vectors:
                 return
-            turns, turn = self.rows // axis.extent * -(-vectors // units), TURN
-            step = units * self.cost.each
-            if self._is_written_out(self.inner, None):
-                turn = 0.0  # the next turn begins before this one has ended
-            else:
-                step = max(self.cost.latency, step)
+            turns = self.rows // axis.extent * -(-vectors // units)
+            turn = TURN if self.fold.runs or self.is_small else 0.0  # the next one begins before
+            step = max(self.cost.latency, units * self.cost.each)
             yield _Choice(turns * (self.levels * step + turn + units * WRITE), wide, units, axis)
 
     def _squares(self, axis: Axis, along: Axis) -> Iterator[_Choice]:
@@ -240,29 +222,6 @@ class _Costs:
         each = wide * (self.cost.latency + (1 + log2(wide)) * WRITE)
         yield _Choice(others * squares * each, wide, 1, axis, along)
 
-    def _vectors_of_folds(self, axis: Axis) -> Iterator[_Choice]:
-        lanes, times, cost = self.lanes, self.levels // axis.extent, self.cost
-        while lanes >= 2 * axis.extent:
-            lanes //= 2
-        is_out = self._is_written_out([axis], axis)
-        for units in self.units:
-            whole, left = divmod(axis.extent, lanes * units)
-            if units > 1 and (not whole or is_out):
-                return
-            step = whole * max(cost.latency, units * cost.each)
-            step += -(-left // lanes) * (cost.latency + WRITE) + TURN
-            if is_out:
-                step = -(-axis.extent // lanes) * (cost.each + WRITE)
-            row = times * step + units * cost.each + cost.across + TURN
-            yield _Choice(self.rows * row, lanes, units, axis)
-
-    def _is_written_out(self, axes: list[Axis], vector: Axis | None) -> bool:
-        """Whether loops over folded axes are written out."""
-        if self.fold.runs or self.is_small:
-            return False
-        steps = [-(-a.extent // self.lanes) if a == vector else a.extent for a in axes]
-        return prod(steps) <= WRITTEN_OUT
-
     def laid_out(self, choice: _Choice) -> Schedule:
         """The loops of a choice."""
         vector, turned = choice.vector, choice.turned
@@ -272,16 +231,12 @@ class _Costs:
 
         singles = (axis for axis in self.outer if axis not in (vector, turned))
         outer = sorted(singles, key=far, reverse=True)
-        inner = sorted(self.inner, key=lambda axis: axis == vector)
-        names = {axis: Axis(f"o{i}", 0) for i, axis in enumerate(outer)}
+        names = {axis: Axis("i", 0) for axis in self.inner}
+        names |= {axis: Axis(f"o{i}", 0) for i, axis in enumerate(outer)}
         if vector is not None:
             names[vector] = Axis("v", 0)
         if turned is not None:
             names[turned] = Axis("t", 0)
-        for i, axis in enumerate(inner):
-            is_out = self._is_written_out(inner[i:], vector)
-            name = names.get(axis, Axis(f"i{i}", 0)).name
-            names[axis] = Axis(name, axis.extent if is_out else 0)
         numbers = {f"extent_{name.name}": axis.extent for axis, name in names.items()}
 
         def steps(array: int, some: Steps) -> Steps:
@@ -294,7 +249,7 @@ class _Costs:
             return tuple(sorted(found))
 
         of = self.fold.of._replace(steps=steps(0, self.fold.of.steps))
-        fold = self.fold._replace(of=of, axes=tuple(names[axis] for axis in inner))
+        fold = self.fold._replace(of=of, axes=tuple(names[axis] for axis in self.inner))
         store = self.store._replace(steps=steps(1, self.store.steps), term=fold)
         if vector is not None and vector in self.outer:
             numbers["turns"] = -(-vector.extent // (choice.lanes * choice.units))
@@ -302,7 +257,6 @@ class _Costs:
         elements = self.rows * self.levels
         joined = len(loops) > 1 and loops[0] < SHORT and elements >= SHARED
         joined = joined and elements >= SHORT * loops[0] * loops[1]
-        longest = max((axis.extent for axis in inner), default=1)
         nest = Nest(
             store=store,
             lanes=choice.lanes,
@@ -310,7 +264,7 @@ class _Costs:
             outer=tuple(names[axis] for axis in outer),
             vector=None if vector is None else names[vector],
             turned=None if turned is None else names[turned],
-            in_parts=longest > PART,
+            in_parts=False,
             joined=joined,
             frame=("array0", "array1", *numbers),
         )

@@ -211,11 +211,12 @@ def divided(
     work: int,
     kept: object = None,
     room: int = 0,
+    argument: int = 0,
 ) -> Job:
-    """A job that calls a kernel with this frame from 0 to a length; where each thread needs room,
-    in few parts.
+    """A job that calls a kernel with this frame and argument from 0 to a length; where each thread
+    needs room, with that, in few parts.
     """
-    place, argument = address(numbers), ROOM if room else 0
+    place, argument = address(numbers), ROOM if room else argument
     ranges = cuts(length, work, FEW) if room else cuts(length, work)
     parts = [[Call(kernel.call, place, argument, *cut)] for cut in ranges]
     return Job(parts, work, room, (numbers, kept))

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 NEVER = 1 << 40
 RULES: Mapping[str, Mapping[str, Any]] = {
     "several vectors at once": {"schedule.UNITS": 1},
-    "short folds written out": {"schedule.WRITTEN_OUT": 1},
+    "short folds written out": {"products.WRITTEN_OUT": 1},
     "squares that are turned": {"schedule.SQUARE": NEVER},
-    "sums in parts": {"schedule.PART": NEVER},
     "outer loops joined": {"schedule.SHORT": 0},
     "operands laid anew": {"products.FAR": NEVER},
     "folds of products in parts": {"products.PART": NEVER},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gradwire.runtime.engine.plan.native.writer import SUFFIXES, TYPES, number
@@ -133,15 +133,6 @@ class Assembly:
         operands = f"{self.element} {number(-0.0, self._dtype)}", f"{self.vector} {vector}"
         return self._call(self.element, name, *operands, how="reassoc ")
 
-    def across(self, vector: str, fold: Callable[[str, str], str]) -> str:
-        """One element for all of a vector: those of its halves are folded, and of theirs."""
-        apart = self.lanes // 2
-        while apart:
-            chosen = [i + apart if i < apart else i for i in range(self.lanes)]
-            vector = fold(vector, self._shuffled(vector, vector, chosen))
-            apart //= 2
-        return self.first(vector)
-
     def first(self, vector: str) -> str:
         """The first element of a vector."""
         return self.put(f"extractelement {self.vector} {vector}, i64 0")
@@ -189,19 +180,6 @@ class Assembly:
     def over(self, a: str, b: str) -> str:
         """``a / b`` of vectors."""
         return self.put(f"fdiv {self.vector} {a}, {b}")
-
-    def largest(self, a: str, b: str) -> str:
-        """The larger of each pair; NaN where one is."""
-        return self._winner("ogt", a, b)
-
-    def smallest(self, a: str, b: str) -> str:
-        """The smaller of each pair; NaN where one is."""
-        return self._winner("olt", a, b)
-
-    def _winner(self, predicate: str, a: str, b: str) -> str:
-        wins, no_number = self.compare(predicate, b, a), self.compare("uno", b, b)
-        either = self.put(f"or <{self.lanes} x i1> {wins}, {no_number}")
-        return self.choose(either, b, a)
 
     def compare(self, predicate: str, a: str, b: str) -> str:
         """A mask of where two vectors compare so; ``predicate`` is one of fcmp's."""

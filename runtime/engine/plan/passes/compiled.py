@@ -3,8 +3,7 @@
 numpy takes a few elements at a time where rows, or what is behind an axis, are short, and waits for
 each addition of a running sum before it begins the next. What is tiny is compiled where it is next
 to other machine code. Running sums have the bits of numpy. Sums don't depend on what is beside
-them: elements that lie side by side are added a vector at a time, others in order, and then the
-sums of some hundred.
+them; long ones are added in float64.
 """
 
 from __future__ import annotations

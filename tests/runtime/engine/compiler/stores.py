@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwire.runtime.engine.compiler.computing import Computation
+from gradwire.runtime.engine.compiler.folding import Folded, folded
 from gradwire.runtime.engine.compiler.front import copy_of, store_of
 from gradwire.runtime.engine.compiler.schedule import Schedule, schedules
+from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
 
 NUMPY = {"sum": np.sum, "max": np.max, "min": np.min}
 BAND = 64
@@ -27,15 +29,18 @@ def expected(name: str, x: Any, **attributes: Any) -> Any:
         return NUMPY[name](wide, axis=attributes["axes"], keepdims=True)
 
 
-def ways(name: str, x: Any, **attributes: Any) -> list[Schedule]:
-    """All schedules for contiguous results."""
+def ways(name: str, x: Any, **attributes: Any) -> list[Schedule | Folded]:
+    """All schedules for contiguous results; none for folds of what lies otherwise than in rows."""
     shape, dtype = expected(name, x, **attributes).shape, attributes.get("dtype", x.dtype.name)
     strides, is_copy = np.empty(shape, dtype).strides, name == "copy"
     store = copy_of(x, strides, dtype) if is_copy else store_of(name, attributes, x, strides)
-    return list(schedules(store))
+    if store.term.how in (COPY, RUNNING):
+        return list(schedules(store))
+    found = folded(store)
+    return [] if found is None else [found]
 
 
-def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule, Any]]:
+def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule | Folded, Any]]:
     """By every schedule, what is left in memory that was full of NaN. Checks that nothing beside it
     is written.
     """
@@ -44,7 +49,7 @@ def results(name: str, x: Any, **attributes: Any) -> Iterator[tuple[Schedule, An
         yield schedule, computed(schedule, x, shape, attributes.get("dtype", x.dtype))
 
 
-def computed(schedule: Schedule, x: Any, shape: Any, dtype: Any) -> Any:
+def computed(schedule: Schedule | Folded, x: Any, shape: Any, dtype: Any) -> Any:
     """What a schedule leaves in memory beside which nothing is written."""
     size = int(np.prod(shape))
     memory = np.full(size + 2 * BAND, UNTOUCHED, dtype)

@@ -26,6 +26,7 @@ ARITHMETIC = {
 }
 NUMPY = {
     "sum": np.sum,
+    "short_sum": np.sum,
     "max": np.max,
     "min": np.min,
     "squares": lambda x, **how: np.sum(x * x, **how),

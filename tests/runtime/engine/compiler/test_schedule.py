@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.compiler.computing import Computation, copy
+from gradwire.runtime.engine.compiler.folding import SHORT, folded
 from gradwire.runtime.engine.compiler.front import copy_of, store_of
-from gradwire.runtime.engine.compiler.schedule import PART, WORTH, Schedule, scheduled
+from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import Store, merged
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.native import machine
@@ -45,43 +46,44 @@ def test_axes_in_one_stretch_are_one() -> None:
     assert [axis.extent for axis, _ in found.steps] == [4, 5, 6]
 
 
-def test_vectors_lie_along_neighbours() -> None:
-    columns, rows = best("sum", 100, 1000, axes=(0,)), best("sum", 100, 1000, axes=(1,))
-    assert not columns.nest.is_along
-    assert rows.nest.is_along
-    turned = best("cumulative_sum", 100, 1000, axis=1).nest
-    assert turned.turned is not None
+def test_running_sums_of_rows_go_through_squares() -> None:
+    assert best("cumulative_sum", 100, 1000, axis=1).nest.turned is not None
     assert best("cumulative_sum", 100, 1000, axis=0).nest.turned is None
 
 
 def test_several_vectors_at_once_waste_little() -> None:
     """33 elements are five vectors, and a turn has five of them."""
-    assert best("sum", 1000, 33, axes=(0,)).nest.units == 5
-
-
-def test_only_short_folds_of_many_elements_are_written_out() -> None:
-    def lengths(*shape: int) -> list[int]:
-        return [axis.extent for axis in best("sum", *shape, axes=(1,)).nest.store.term.axes]
-
-    assert lengths(WORTH, 10) == [10]
-    assert lengths(5, 10) == [0]
-    assert lengths(WORTH, 1000) == [0]
-
-
-def test_sums_of_many_steps_go_in_parts() -> None:
-    assert best("sum", PART + 1, 8, axes=(0,)).nest.in_parts
-    assert not best("sum", PART, 8, axes=(0,)).nest.in_parts
+    assert best("cumulative_sum", 1000, 33, axis=0).nest.units == 5
 
 
 def test_one_code_serves_all_lengths() -> None:
-    assert best("sum", 1000, 64, axes=(0,)).nest == best("sum", 2000, 128, axes=(0,)).nest
+    first, second = (best("cumulative_sum", *shape, axis=0) for shape in ((1000, 64), (2000, 128)))
+    assert first.nest == second.nest
+    rows = [folded(store("sum", 9, columns, axes=(1,))) for columns in (1000, 1001)]
+    assert rows[0] and rows[1] and rows[0].recipe == rows[1].recipe
 
 
-def test_long_folds_of_what_lies_apart_are_left_to_numpy() -> None:
-    x = np.zeros((100, 300), np.float32)[:, ::2]
-    apart = store_of("sum", {"axes": (1,)}, x, (4, 4))
-    assert not scheduled(apart).is_fast
-    assert best("sum", 100, 300, axes=(1,)).is_fast
+def test_folds_of_what_lies_apart_are_left_to_numpy() -> None:
+    x = np.zeros((100, 300), np.float32)
+    assert folded(store_of("sum", {"axes": (1,)}, x[:, ::2], (4, 4))) is None
+    assert folded(store_of("sum", {"axes": (1,)}, x, (4, 4))) is not None
+    assert folded(store("max", 3, 4, 5, 6, axes=(0, 2))) is None
+
+
+def test_long_sums_are_added_in_float64() -> None:
+    def how(*shape: int, axis: int = 0) -> str:
+        found = folded(store("sum", *shape, axes=(axis,)))
+        assert found is not None
+        return found.recipe.operations[0].name
+
+    assert [how(SHORT, 8), how(SHORT + 1, 8)] == ["short_sum", "sum"]
+    assert [how(2, 8192, axis=1), how(2, 8193, axis=1)] == ["short_sum", "sum"]
+
+
+def test_threads_share_the_columns_of_one_row() -> None:
+    found = folded(store("sum", 90, 640, axes=(0,)))
+    assert found is not None
+    assert found.turns == 10
 
 
 @pytest.mark.parametrize(
@@ -114,9 +116,9 @@ def test_bits_are_the_same_for_any_number_of_threads(
 
 
 def test_short_loops_are_one_with_the_next_for_threads_to_share() -> None:
-    assert best("sum", 3, 800, 83, axes=(1,)).nest.joined
-    assert not best("sum", 300, 800, 83, axes=(1,)).nest.joined
-    assert not best("sum", 3, 8, 83, axes=(1,)).nest.joined
+    assert best("cumulative_sum", 3, 83, 800, axis=1).nest.joined
+    assert not best("cumulative_sum", 300, 83, 800, axis=1).nest.joined
+    assert not best("cumulative_sum", 3, 8, 83, axis=1).nest.joined
 
 
 def test_copies_between_different_axes_go_through_squares() -> None:

@@ -40,9 +40,10 @@ class Recipe(NamedTuple):
     ``operands`` have a dtype and a place each. ``wide`` tells of each operation whether it has an
     element for every place. ``results`` are numbers, as operands of operations are, with the place
     to which they are written. Folds are of whole rows; where they are ``across`` columns, each
-    column has its own. ``totals`` are the numbers of what is written as one float64 for each row,
-    or for each line of those in ``by_line``; ``added`` are those of what is added to a row, so that
-    it has the sum of each column.
+    column has its own. Of what ``is_short`` there is one vector at a time. ``totals`` are the
+    numbers of what is written as one float64 for each row, or for each line of those in
+    ``by_line``; ``added`` are those of what is added to a row, so that it has the sum of each
+    column.
     """
 
     columns: int
@@ -55,6 +56,7 @@ class Recipe(NamedTuple):
     lines: int = 1
     by_line: frozenset[int] = frozenset()
     across: bool = False
+    is_short: bool = False
 
     @property
     def is_fold(self) -> bool:

@@ -73,7 +73,7 @@ def _room(recipe: Recipe) -> int:
 
 def units(recipe: Recipe) -> int:
     """Vectors at once."""
-    if len(recipe.operations) >= MANY:
+    if recipe.is_short or len(recipe.operations) >= MANY:
         return 1
     is_slow = any(x.name in FUNCTIONS or x.name == "decay" for x in recipe.operations)
     return WIDE if recipe.across and (is_slow or recipe.is_fold) else UNITS
@@ -166,14 +166,14 @@ class _Here(NamedTuple):
 class Regions:
     """The loops of a recipe."""
 
-    def __init__(self, recipe: Recipe, vectors: int | None = None) -> None:
+    def __init__(self, recipe: Recipe) -> None:
         self.recipe, self.order = recipe, Order(recipe)
         tables = sum(place.table is not None for _, place in recipe.operands)
         places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables
         frame = tuple(f"{x}{i}" for i in range(places) for x in ("base", "step"))
         self.w = Assembly("region", "float32", machine.lanes(), frame)
         self.e = Elements(self.w)
-        self.units = vectors or units(recipe)
+        self.units = units(recipe)
         self._first = len(recipe.operands)
         self._dtypes = [dtype for dtype, _ in recipe.operands]
         self._dtypes += [x.dtype for x in recipe.operations]

@@ -73,7 +73,7 @@ def test_a_run_of_a_small_diagram_imports_no_pass_and_writes_no_machine_code(see
     modules = loaded("run", seed)
     passes = {name for name in modules if name.startswith("gradwire.runtime.engine.plan.passes.")}
     assert passes == {"gradwire.runtime.engine.plan.passes.late"}
-    assert not {"llvmlite", "gradwire.runtime.engine.plan.native.loops"} & modules
+    assert not {"llvmlite", "gradwire.runtime.engine.compiler.regions"} & modules
 
 
 @pytest.mark.night

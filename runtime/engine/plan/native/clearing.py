@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gradwire.runtime.engine.plan.allocation import LINE
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 Array = NDArray[Any]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
-from gradwire.runtime.engine.plan.native.loops import Kernel, Recipe
+from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
 from gradwire.runtime.engine.plan.native.operations import compiles, emit, native_name
 from gradwire.runtime.engine.plan.native.writer import STORED, Writer
 
@@ -50,27 +50,37 @@ def compiles_straight(value: Value, inputs: Sequence[Value]) -> bool:
     return compiles(value, inputs) and name not in FUNCTIONS
 
 
+class Line(NamedTuple):
+    """What is computed of scalars of these dtypes, and the numbers of the results, which count
+    operands and then operations.
+    """
+
+    operands: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    results: tuple[int, ...]
+
+
 @lru_cache(maxsize=64)
-def compiled_straight(recipe: Recipe) -> Kernel:
-    """The kernel of a recipe; compiling takes ten microseconds per operation.
+def compiled_straight(line: Line) -> Kernel:
+    """The kernel; compiling takes ten microseconds per operation.
 
     ``call(frame)`` computes it once. ``frame`` points to the addresses of all operands and then of
     all results, which must not overlap the operands.
     """
-    return Kernel(*machine.straight_function(_text(recipe), "region"))
+    return Kernel(*machine.straight_function(_text(line), "region"))
 
 
-def _text(recipe: Recipe) -> str:
-    dtypes = [x.dtype for x in recipe.operands] + [x.dtype for x in recipe.operations]
+def _text(line: Line) -> str:
+    dtypes = [*line.operands, *(x.dtype for x in line.operations)]
     w = Writer()
-    names = [_load(w, place, x.dtype) for place, x in enumerate(recipe.operands)]
-    for name, dtype, operands, attributes in recipe.operations:
+    names = [_load(w, place, dtype) for place, dtype in enumerate(line.operands)]
+    for name, dtype, operands, attributes in line.operations:
         given, inputs = [dtypes[i] for i in operands], [names[i] for i in operands]
         if name in _FUNCTIONS or not name.isidentifier():
             names.append(_rounded(w, name, dtype, inputs))
         else:
             names.append(emit(w, name, dtype, given, inputs, dict(attributes)))
-    for place, i in enumerate(recipe.results, start=len(recipe.operands)):
+    for place, i in enumerate(line.results, start=len(line.operands)):
         _store(w, place, names[i], dtypes[i])
     head = "define void @region(ptr %frame) nounwind {"
     return "\n".join([*sorted(w.declared), head, *w.lines, "ret void", "}"])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.diagram.files import stored
+from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.plan import native
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, machine
-from gradwire.runtime.engine.plan.native.loops import compiled
+from gradwire.runtime.engine.plan.native import Operation, machine
+from tests.runtime.engine.plan.native.loops import loop
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
 compiler = pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
@@ -164,16 +165,12 @@ def test_the_older_half_makes_room(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(path.name for path in folder.iterdir()) == ["4", "5", "new"]
 
 
-def recipe(name: str) -> Recipe:
-    return Recipe((Operand("float32", 1),), (Operation(name, "float32", (0,)),), (1,))
-
-
 def run(name: str) -> list[float]:
     """A kernel compiled anew, or read, on some numbers."""
-    compiled.cache_clear()
+    compiled_region.cache_clear()
     x, out = np.array([0.25, 4, 9], np.float32), np.zeros(3, np.float32)
     frame = np.array([(x.ctypes.data, 12), (out.ctypes.data, 12)])
-    compiled(recipe(name)).call(frame.ctypes.data, 3, 0, 1)
+    compiled_region(loop(Operation(name, "float32", (0,)))).call(frame.ctypes.data, 3, 0, 1)
     return [float(number) for number in out]
 
 

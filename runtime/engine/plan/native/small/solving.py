@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.native.loops import Kernel
+from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 FACTOR = ("rows", "signs", "pivots", "size", "row")
 """The frame of ``factored``, int64: the addresses of the matrices, of a float64 for each and of an

@@ -16,8 +16,13 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import Place
 from gradwire.runtime.engine.plan.native import compiles
+from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
+    Layout,
+    merged,
+    sheets_of,
+)
 from gradwire.runtime.engine.plan.passes.elementwise.rows import FOLDS, Lies, lies
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
@@ -26,7 +31,6 @@ from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
 Array = NDArray[Any]
@@ -158,17 +162,15 @@ class ColumnwiseTask(RowwiseTask):
         """Whether elements along these axes lie apart."""
         return lies(whole, self.behind) not in (Lies.ALONG, Lies.ONCE)
 
-    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> Recipe:
-        """What is computed of these arrays (…, blocks, levels, columns)."""
+    def layout(self, whole: Sequence[Array]) -> Layout:
+        """Of (…, blocks, levels, columns)."""
         levels, columns = whole[0].shape[-2:]
         places = [
             Place(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
             for i, x in enumerate(whole)
         ]
-        program, numbers = self.program(whole, places, exponents)
-        written = [numbers[x] for x in self.results]
-        results = tuple(zip(written, places[len(self.inputs) :], strict=True))
-        return program.recipe(columns, results, (), ())._replace(lines=levels, across=True)
+        sheets = sheets_of(*merged(whole, self.lead), whole, prod(self.lead))
+        return Layout(sheets, places, columns, levels, across=True)
 
 
 def _cut(x: Array, axis: int, blocks: int) -> Array:

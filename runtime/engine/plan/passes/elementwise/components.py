@@ -29,6 +29,7 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
 
 Array = NDArray[Any]
 
@@ -171,11 +172,6 @@ class ComponentsTask(RowwiseTask):
         super().__init__(tasks, values, folds)
         self.width = self.shape[-1]
 
-    @property
-    def columns(self) -> int:
-        """Columns of a row, each of some components."""
-        return self.shape[-2]
-
     def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """Inputs, results, and sums of rows, in the shape of the rows or with one component. What
         counts for many rows is copied so that each component lies side by side.
@@ -200,7 +196,11 @@ class ComponentsTask(RowwiseTask):
         lies_apart = array.strides[-2] != array.itemsize
         return lies_apart and prod(self.shape) >= max(TURNED, MANY * x.size)
 
-    def recipe(self, whole: Sequence[Array], exponents: Exponents) -> Recipe:
+    def layout(self, whole: Sequence[Array]) -> Layout:
+        """Sheets of rows, of which each has columns of components."""
+        return super().layout(whole)._replace(columns=self.shape[-2], lines=1)
+
+    def recipe(self, whole: Sequence[Array], layout: Layout, exponents: Exponents) -> Recipe:
         """Each value of the region is as many as it has components."""
         program = Program()
         numbers: dict[Value, list[int]] = {}
@@ -230,7 +230,7 @@ class ComponentsTask(RowwiseTask):
                 results += zip(sums, next(rows), strict=True)
             elif not isinstance(fold, ColumnSum):
                 totals.append(self._total(program, parts, fold))
-        return program.recipe(self.columns, tuple(results), tuple(totals), tuple(added))
+        return program.recipe(layout.columns, tuple(results), tuple(totals), tuple(added))
 
     def _components(
         self,

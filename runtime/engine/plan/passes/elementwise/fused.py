@@ -3,9 +3,9 @@
 Every element is read once, passes through the whole region in registers, and is written once.
 Arithmetic and comparisons are equal bit for bit to those of the plain plan. Functions of float32
 such as exp and tanh have the error bounds in ``gradwire.runtime.engine.plan.native.functions``.
-Sums over all elements, or over those of each channel, and root mean squares are accumulated in
-float64. Compiling takes about a millisecond per operation, once for equal regions; what was
-compiled in an earlier process is kept in the user's cache.
+Sums over all elements and root mean squares are accumulated in float64. Compiling takes about a
+millisecond per operation, once for equal regions; what was compiled in an earlier process is kept
+in the user's cache.
 """
 
 from __future__ import annotations
@@ -13,37 +13,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.linear import MATMUL
-from gradwire.runtime.calculus.primitives.reduce import SUM
-from gradwire.runtime.engine.plan.jobs import Call, Job, cuts
-from gradwire.runtime.engine.plan.native import (
-    Kernel,
-    Operand,
-    Operation,
-    Recipe,
-    address,
-    compiled,
-    compiles,
-    native_name,
-)
-from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
-    Exponents,
-    attributes_of,
-    for_exponents,
-)
+from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
-from gradwire.runtime.engine.plan.passes.elementwise.layouts import NEAR, Layout, layout_of
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import (
-    Fold,
-    TiledTask,
-    fold_of,
-    in_regions,
+from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
+    NEAR,
+    Layout,
+    Limits,
+    layout_of,
 )
+from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -86,7 +71,7 @@ def fused(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """
     if all(_kind(task) is None for task in tasks):
         return tasks
-    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, _folding, most=MOST)
+    return in_regions(tasks, kept, _kind, _is_worthwhile, FusedTask, most=MOST)
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:
@@ -118,57 +103,10 @@ def _kind(task: Task) -> Shape | None:
     return value.shape if value.size >= LARGE and not task.can_fail and compilable else None
 
 
-class ChannelSum(Fold):
-    """The sum of all elements of each channel: over all axes but one in the middle."""
-
-    keeps_axes = True
-
-    def __init__(self, task: PlainTask) -> None:
-        super().__init__(task)
-        self._axes: tuple[int, ...] = task.value.attributes["axes"]
-        (self.axis,) = {*range(len(self.source.shape))} - {*self._axes}
-        self.channels = self.source.shape[self.axis]
-
-    def room(self, count: int) -> NDArray[np.float64]:
-        """Memory for parts with a number for each channel."""
-        return np.zeros((count, self.channels))
-
-    def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
-        """Store the part of one tile, which has all channels."""
-        np.sum(tile, axis=self._axes, out=parts[number])
-
-    def end(self, arrays: Arrays, parts: NDArray[np.float64]) -> Step:
-        """The step that adds up all parts."""
-        out = arrays[self.task.value]
-        return lambda: np.copyto(out, parts.sum(0).reshape(out.shape), "same_kind")
-
-
-def _folding(task: PlainTask) -> Fold | None:
-    """A fold over all elements, or over all of each channel where these are long."""
-    value = task.value
-    if value.primitive is SUM and task.inputs[0].dtype in ("float32", "float64"):
-        shape, axes = task.inputs[0].shape, value.attributes["axes"]
-        kept = [axis for axis in range(len(shape)) if axis not in axes]
-        if len(kept) == 1 and 0 < kept[0] < len(shape) - 1 and shape[kept[0]] > 1:
-            return ChannelSum(task) if prod(shape[kept[0] + 1 :]) >= SHORTEST else None
-    return fold_of(task)
-
-
-class Limits(NamedTuple):
-    """Elements of the shortest row that is worth a loop, of one that is worth several vectors at a
-    time, and of a sheet that is worth a call.
-    """
-
-    shortest: int
-    long: int
-    sheet: int
-
-
-class FusedTask(TiledTask):
+class FusedTask(LoopTask):
     """A region as one loop, or as tiles if its arrays don't consist of rows."""
 
     writes_rows = True
-    is_compiled = True
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
@@ -180,52 +118,26 @@ class FusedTask(TiledTask):
     @property
     def limits(self) -> Limits:
         """Which rows and sheets are worth calls."""
-        return Limits(SHORTEST, LONG, LARGE)
+        return Limits(SHORTEST, LONG, ANY, LARGE)
 
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step. Threads share the rows; results don't depend on the number of threads."""
-        shape = self.tasks[0].value.shape
-        arrays = self.given.among(arrays)
-        copies, straight = self.straightened(arrays)
-        whole = [np.broadcast_to(straight[x], shape) for x in (*self.inputs, *self.results)]
-        axes = {fold.axis for fold in self.folds if isinstance(fold, ChannelSum)}
-        layout = self._layout(whole, *axes) if len(axes) < 2 else None
-        if layout is None:
-            return [*self.without_rows(arrays), *self.given.copies()]
-        rows = layout.rows + (layout.last > 0)
-        parts = [np.zeros((len(layout.sheets), rows)) for _ in self.folds]
-        operands, tables = layout.operands(whole[: len(self.inputs)])
-        frames = np.array(
-            [
-                [
-                    (address(array) + away, step)
-                    for array, away, step in zip(whole, sheet, layout.steps, strict=True)
-                ]
-                + [(address(part[number]), part.itemsize) for part in parts]
-                + [(address(table), 0) for table in tables]
-                for number, sheet in enumerate(layout.sheets)
-            ]
-        )
-        places = [address(frame) for frame in frames]
-        kept = whole, parts, frames, tables  # alive, since only their addresses are used
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """Inputs and results, with copies of inputs of which neighbours are far apart."""
+        steps, straight = self.straightened(arrays)
+        for x in self.inputs:
+            if _is_far(straight[x]):
+                copy = np.empty(x.shape, straight[x].dtype)
+                steps.append(partial(np.copyto, copy, straight[x]))
+                straight = laid_over(straight, {x: copy})
+        return steps, [np.broadcast_to(straight[x], self.shape) for x in self.order]
 
-        def job_for(exponents: Exponents) -> Job:
-            recipe = self._recipe(operands, exponents)
-            is_short = layout.columns < self.limits.long
-            is_any = is_short or layout.last > 0 or layout.columns >= ANY
-            columns = 0 if is_any else layout.columns
-            kernel = compiled(recipe._replace(is_short=is_short, columns=columns))
-            return Job(_parts(kernel, places, layout), _work(layout), kept=kept)
-
-        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
-        ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
-        order = [*self.inputs, *self.results]
-        return [*copies, self.given.writing(job, frames, order, (), ends)]
+    def layout(self, whole: Sequence[Array]) -> Layout | None:
+        """Rows of any elements that lie side by side."""
+        return layout_of(whole, len(self.inputs), self.limits, len(self.folds))
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """The steps where the arrays don't consist of rows: tiles."""
         copies, arrays = self.apart(arrays)
-        return [*copies, *super().bind(arrays)]
+        return [*copies, *TiledTask.bind(self, arrays)]
 
     def apart(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
         """The arrays with copies of inputs that results overwrite, and the steps that make these:
@@ -239,56 +151,6 @@ class FusedTask(TiledTask):
         steps: list[Step] = [partial(np.copyto, y, arrays[x]) for x, y in overwritten.items()]
         return steps, laid_over(arrays, overwritten)
 
-    def _layout(self, whole: Sequence[Array], *axes: int) -> Layout | None:
-        limits = self.limits
-        found = layout_of(whole, len(self.inputs), limits.shortest, limits.long, *axes)
-        if found is None:
-            return None
-        return found if len(found.sheets) <= max(1, whole[0].size // limits.sheet) else None
-
-    def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
-        """As of tiles, and with copies of inputs of which neighbours are far apart."""
-        steps, found = super().straightened(arrays)
-        copies = {x: np.empty(x.shape, found[x].dtype) for x in self.inputs if _is_far(found[x])}
-        steps += [partial(np.copyto, copy, found[x]) for x, copy in copies.items()]
-        return steps, {**found, **copies}
-
-    def _recipe(self, operands: Sequence[Operand], exponents: Exponents) -> Recipe:
-        numbers = {x: i for i, x in enumerate(self.inputs)}
-        numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
-        return Recipe(
-            tuple(operands),
-            tuple(
-                Operation(
-                    native_name(task.operation),
-                    task.value.dtype,
-                    tuple(numbers[x] for x in task.inputs),
-                    attributes_of(task.value, exponents),
-                )
-                for task in self.tasks
-            ),
-            tuple(numbers[x] for x in self.results),
-            tuple((numbers[f.source], "squares" if f.squares else "sum") for f in self.folds),
-        )
-
 
 def _is_far(x: Array) -> bool:
     return x.ndim > 0 and x.shape[-1] > 1 and abs(x.strides[-1]) > NEAR * x.itemsize
-
-
-def _work(layout: Layout) -> int:
-    return len(layout.sheets) * (layout.rows * layout.columns + layout.last)
-
-
-def _parts(kernel: Kernel, frames: Sequence[int], layout: Layout) -> list[list[Call]]:
-    """Some rows of all sheets, whose frames have these addresses; the short row is in the last."""
-    call, columns, rows = kernel.call, layout.columns, layout.rows
-    parts = [
-        [Call(call, frame, columns, *cut) for frame in frames]
-        for cut in cuts(rows, _work(layout))
-        if rows
-    ]
-    if layout.last:
-        last = [Call(call, frame, layout.last, rows, rows + 1) for frame in frames]
-        parts = [*parts[:-1], [*(parts or [[]])[-1], *last]]
-    return parts

@@ -1,14 +1,19 @@
-"""How the arrays of an elementwise region lie, as rows that a loop goes along."""
+"""How the arrays of a region lie, as rows that loops go along."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.native import Operand
+from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.plan.native import address
+
+if TYPE_CHECKING:
+    from gradwire.blocks.block import Shape
 
 Array = NDArray[Any]
 
@@ -16,117 +21,152 @@ COLUMNS = 1 << 14
 """Elements of a row if all arrays of a region are contiguous."""
 
 MOST = (1 << 31) - 1
-"""Elements of the longest row."""
+"""Elements of the longest row, and rows of the longest sheet."""
 
 NEAR = 4
 """Elements that neighbours in an array that is read may be apart; copies are made of others."""
 
 
-class Axis(NamedTuple):
-    """An axis along which all arrays lie regularly: its length, and the bytes from place to place
-    for each array.
-    """
-
-    length: int
-    steps: tuple[int, ...]
-    side: int
-    """-1 before an axis of channels, 1 after it, else 0."""
-
-
-class Layout(NamedTuple):
-    """A region's arrays as rows of ``columns`` elements, and a row of ``last`` at the end if not 0.
-
-    ``steps`` are the bytes from row to row for each array; ``axes`` are those of a row, the last
-    one first. There may be several such sheets: ``sheets`` are the bytes from the first one, for
-    each sheet and array.
+class Sheet(NamedTuple):
+    """Some rows of so many columns: the address of the first and the bytes from row to row, for
+    each array.
     """
 
     rows: int
     columns: int
-    last: int
-    steps: tuple[int, ...]
-    axes: Sequence[Axis]
-    sheets: list[tuple[int, ...]]
+    places: list[tuple[int, int]]
 
-    def operands(self, arrays: Sequence[Array]) -> tuple[list[Operand], list[NDArray[np.int64]]]:
-        """The operands that read the first arrays, and their tables (see ``Operand``)."""
-        found, tables = [], []
-        for i, array in enumerate(arrays):
-            along, inner, is_even = self.axes[0].steps[i], 1, True
-            away = np.zeros(1, np.int64)
-            for axis in self.axes:
-                is_even &= axis.steps[i] == along * inner
-                length = min(axis.length, self.columns // inner)
-                away = np.add.outer(np.arange(length) * axis.steps[i], away).reshape(-1)
-                inner *= length
-            found.append(Operand(array.dtype.name, along // array.itemsize * is_even, not is_even))
-            tables += [] if is_even else [away]
-        return found, tables
+
+class Layout(NamedTuple):
+    """Sheets of rows, and where in a row the elements of each array are, with the ``tables`` that
+    say so of those that lie irregularly. Rows have lines of columns, ``across`` which folds may go;
+    they may have any number of columns where that is 0, and ``is_short`` says that these are few.
+    """
+
+    sheets: list[Sheet]
+    places: list[Place]
+    columns: int
+    lines: int = 1
+    across: bool = False
+    is_short: bool = False
+    tables: Sequence[NDArray[np.int64]] = ()
+
+
+class Limits(NamedTuple):
+    """Elements of the shortest row that is worth a loop, of one that is worth several vectors at a
+    time, of one that shares its loop with rows of any length, and of a sheet that is worth a call.
+    """
+
+    shortest: int
+    long: int
+    any: int
+    sheet: int
 
 
 def layout_of(
-    arrays: Sequence[Array], reads: int, shortest: int, long: int, channels: int | None = None
+    arrays: Sequence[Array], reads: int, limits: Limits, totals: int = 0
 ) -> Layout | None:
-    """The layout of arrays of one shape, or None if their elements don't form contiguous rows; the
-    first ones, which are read, may have small gaps, or lie backwards.
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
+    too many sheets; the first ones, which are read, may have small gaps, or lie backwards.
 
-    Along an axis of ``channels`` each is a row of every sheet. Rows of fewer than the ``shortest``
-    columns are joined along the axes before, and those that are not ``long`` in place of sheets, if
-    the arrays that are written allow it.
+    Rows that are too short are joined along the axes before, and those that are not long in place
+    of sheets, if the arrays that are written allow it. One row of all elements is cut. Tables are
+    numbered behind the arrays and so many totals.
     """
-    axes = _joined(arrays, channels)
-    if not axes or (channels is not None and [axis.side for axis in axes[-2:]] != [0, 1]):
+    lengths, steps = merged(arrays, arrays[0].shape)
+    if not _is_near(arrays, steps[-1], reads):
         return None
-    if not _is_near(arrays, axes[-1], reads):
-        return None
-    row = [axes.pop()]
-    columns = row[0].length
-    while channels is None and (columns < shortest if len(axes) == 1 else columns < long) and axes:
-        written = zip(axes[-1].steps[reads:], arrays[reads:], strict=True)
+    count, columns = 1, lengths[-1]
+    while left := len(lengths) - count:
+        if columns >= (limits.shortest if left == 1 else limits.long):
+            break
+        written = zip(steps[left - 1][reads:], arrays[reads:], strict=True)
         if any(step != columns * array.itemsize for step, array in written):
             break
-        row.append(axes.pop())
-        columns *= row[-1].length
-    if columns < shortest or columns > MOST:
+        count += 1
+        columns *= lengths[left - 1]
+    if not limits.shortest <= columns <= MOST:
         return None
-    if not axes:
-        return _cut(row, columns // row[-1].length)
-    outer = np.array([axis.steps for axis in axes[:-1]], int).reshape(-1, len(arrays))
-    places = np.ndindex(*(axis.length for axis in axes[:-1]))
-    sheets = [tuple((np.array(place, int) @ outer).tolist()) for place in places]
-    return Layout(axes[-1].length, columns, 0, axes[-1].steps, row, sheets)
+    if left:
+        if prod(lengths[: left - 1]) > max(1, arrays[0].size // limits.sheet):
+            return None
+        sheets = sheets_of(lengths[:left], steps[:left], arrays, MOST, columns)
+    else:
+        each = columns // lengths[0]
+        some = max(1, COLUMNS // each)
+        rows, last = divmod(lengths[0], some)
+        places = [(address(x), step * some) for x, step in zip(arrays, steps[0], strict=True)]
+        sheets = [Sheet(rows, some * each, places)] if rows else []
+        if last:
+            places = [(place + rows * step, step) for place, step in places]
+            sheets.append(Sheet(1, last * each, places))
+        columns = some * each
+    row = list(zip(lengths[left:], steps[left:], strict=True))[::-1]
+    places_of: list[Place] = []
+    tables: list[NDArray[np.int64]] = []
+    for i, array in enumerate(arrays[:reads]):
+        along, inner, is_even = row[0][1][i], 1, True
+        away = np.zeros(1, np.int64)
+        for length, step in row if len(row) > 1 else ():
+            is_even &= step[i] == along * inner
+            length = min(length, columns // inner)
+            away = np.add.outer(np.arange(length) * step[i], away).reshape(-1)
+            inner *= length
+        table = None if is_even else len(arrays) + totals + len(tables)
+        places_of.append(Place(i, along // array.itemsize * is_even, table=table))
+        tables += () if is_even else [away]
+    places_of += [Place(i) for i in range(reads, len(arrays))]
+    is_short = columns < limits.long
+    is_any = is_short or columns >= limits.any or {each.columns for each in sheets} != {columns}
+    return Layout(sheets, places_of, 0 if is_any else columns, is_short=is_short, tables=tables)
 
 
-def _cut(row: Sequence[Axis], each: int) -> Layout:
-    """A row of all elements, cut into rows of about ``COLUMNS`` along its first axis, of which each
-    place has so many elements.
+def sheets_of(
+    lengths: Sequence[int],
+    steps: Sequence[Sequence[int]],
+    arrays: Sequence[Array],
+    most: int,
+    columns: int = 0,
+) -> list[Sheet]:
+    """The fewest sheets of at most so many rows, whose axes have these lengths, and these steps in
+    each array.
     """
-    length, steps, _ = row[-1]
-    places = max(1, COLUMNS // each)
-    rows, last = divmod(length, places)
-    down = tuple(step * places for step in steps)
-    return Layout(rows, places * each, last * each, down, row, [(0,) * len(steps)])
-
-
-def _joined(arrays: Sequence[Array], channels: int | None) -> list[Axis]:
-    """The axes of the arrays, of which neighbours are joined where all arrays lie regularly."""
-    found: list[Axis] = []
-    for number, length in enumerate(arrays[0].shape):
-        if length == 1:
-            continue
-        side = 0 if channels is None else (number > channels) - (number < channels)
-        steps = tuple(array.strides[number] for array in arrays)
-        last = found[-1] if found else None
-        if last and last.side == side and last.steps == tuple(s * length for s in steps):
-            found[-1] = Axis(last.length * length, steps, side)
-        else:
-            found.append(Axis(length, steps, side))
+    found = []
+    for place in np.ndindex(*lengths[:-1]):
+        for start in range(0, lengths[-1], most):
+            at = [sum(i * step for i, step in zip((*place, start), away, strict=True))
+                  for away in zip(*steps, strict=True)]  # fmt: skip
+            places = [
+                (address(x) + i, step) for x, i, step in zip(arrays, at, steps[-1], strict=True)
+            ]
+            found.append(Sheet(min(most, lengths[-1] - start), columns, places))
     return found
 
 
-def _is_near(arrays: Sequence[Array], axis: Axis, reads: int) -> bool:
+def merged(arrays: Sequence[Array], shape: Shape) -> tuple[list[int], list[tuple[int, ...]]]:
+    """The fewest lengths that first axes of this shape can be merged to, and the bytes along each
+    in the arrays.
+    """
+    lengths = [1]
+    steps: list[tuple[int, ...]] = [(0,) * len(arrays)]
+    for axis, length in enumerate(shape):
+        step = tuple(array.strides[axis] for array in arrays)
+        if length == 1:
+            continue
+        if lengths[-1] == 1:
+            lengths[-1], steps[-1] = length, step
+        elif steps[-1] == tuple(s * length for s in step):
+            lengths[-1] *= length
+            steps[-1] = step
+        else:
+            lengths.append(length)
+            steps.append(step)
+    return lengths, steps
+
+
+def _is_near(arrays: Sequence[Array], steps: Sequence[int], reads: int) -> bool:
     """Whether neighbours along an axis are near each other, and side by side if written."""
-    for i, (step, array) in enumerate(zip(axis.steps, arrays, strict=True)):
+    for i, (step, array) in enumerate(zip(steps, arrays, strict=True)):
         elements, rest = divmod(step, array.itemsize)
         if rest or abs(elements) > NEAR or (i >= reads and elements not in (0, 1)):
             return False

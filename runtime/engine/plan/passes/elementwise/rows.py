@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from gradwire.runtime.calculus.primitives.reduce import (
 )
 from gradwire.runtime.engine.plan.graph import is_zero
 from gradwire.runtime.engine.plan.jobs import Call, cuts
-from gradwire.runtime.engine.plan.native import address
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from gradwire.runtime.engine.plan.team import ROOM
@@ -32,6 +31,7 @@ from gradwire.runtime.engine.plan.team import ROOM
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Sheet
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
 Array = NDArray[Any]
@@ -97,13 +97,21 @@ def axes_reduced(task: Task) -> int:
     return 0 if is_whole or not axes else rank - first
 
 
-def row_axes(tasks: Iterable[Task]) -> dict[Shape, int]:
-    """How many axes a row has, by the shape of all rows: the fewest that a task reduces."""
+def row_axes(tasks: Sequence[Task]) -> dict[Shape, int]:
+    """How many axes a row has, by the shape of all rows: the fewest that a task reduces, or those
+    behind an axis of channels, of which each has a sum.
+    """
     found: dict[Shape, int] = {}
     for task in tasks:
-        if count := axes_reduced(task):
+        if count := axes_reduced(task) if is_reduction(task) else 0:
             shape = task.inputs[0].shape
             found[shape] = min(count, found.get(shape, count))
+    for task in tasks:
+        if task.values and task.values[0].primitive is SUM:
+            shape, axes = task.inputs[0].shape, task.values[0].attributes["axes"]
+            kept = [i for i, n in enumerate(shape) if n > 1 and i not in axes]
+            if len(kept) == 1 and 0 < kept[0] < len(shape) - 1:
+                found.setdefault(shape, len(shape) - 1 - kept[0])
     return found
 
 
@@ -234,7 +242,7 @@ def folding(task: PlainTask, row_axes: Mapping[Shape, int]) -> Fold | None:
     if behind > 0 and lead and kept and kept == long - lead:
         return ColumnSum(task, count)
     first = {behind} if count > 1 else set()
-    if shape in row_axes and kept and kept != lead and kept <= lead | first:
+    if shape in row_axes and kept and kept <= lead | first:
         return PartSum(task, count)
     return fold_of(task)
 
@@ -246,58 +254,30 @@ def add_columns(parts: Sequence[Array], out: Array) -> None:
         np.add.reduce(part, axis=0, out=target)
 
 
-class Sheet(NamedTuple):
-    """Some rows: the address of the first and the bytes from row to row, for each array."""
-
-    rows: int
-    places: list[tuple[int, int]]
-
-
-def sheets_of(arrays: Sequence[Array], shape: Shape, most: int) -> list[Sheet]:
-    """The fewest sheets of at most so many rows in which arrays lie, whose first axes have this
-    shape.
-    """
-    lengths, strides = _merged(arrays, shape)
-    found = []
-    for place in np.ndindex(*lengths[:-1]):
-        for start in range(0, lengths[-1], most):
-            at = [sum(i * step for i, step in zip((*place, start), away, strict=True))
-                  for away in strides]  # fmt: skip
-            places = [
-                (address(x) + i, away[-1]) for x, i, away in zip(arrays, at, strides, strict=True)
-            ]
-            found.append(Sheet(min(most, lengths[-1] - start), places))
-    return found
-
-
-def _merged(arrays: Sequence[Array], shape: Shape) -> tuple[list[int], list[list[int]]]:
-    """The fewest lengths that axes of this shape can be merged to, and the bytes along each, by
-    array.
-    """
-    lengths = [1]
-    strides: list[tuple[int, ...]] = [(0,) * len(arrays)]
-    for axis, length in enumerate(shape):
-        step = tuple(array.strides[axis] for array in arrays)
-        if length == 1:
-            continue
-        if lengths[-1] == 1:
-            lengths[-1], strides[-1] = length, step
-        elif strides[-1] == tuple(s * length for s in step):
-            lengths[-1] *= length
-            strides[-1] = step
-        else:
-            lengths.append(length)
-            strides.append(step)
-    return lengths, [list(each) for each in zip(*strides, strict=True)]
-
-
 def shared(
-    kernel: Callable[..., None], sheets: Sequence[tuple[int, int]], *, by_sheets: bool, work: int
+    kernel: Callable[..., None],
+    sheets: Sequence[Sheet],
+    frames: Sequence[int],
+    *,
+    by_sheets: bool,
+    work: int,
+    room: int,
 ) -> list[list[Call]]:
-    """The calls of a kernel for sheets, given by their frames and rows: some sheets, or rows of all
-    sheets, in each part.
+    """The calls of a kernel for sheets, with the addresses of their frames: some sheets, or rows of
+    all sheets, in each part.
     """
-    some, rows = cuts(len(sheets), work), cuts(sheets[0][1], work)
+
+    def calls(some: Iterable[tuple[Sheet, int]], *cut: int) -> list[Call]:
+        return [
+            Call(kernel, frame, ROOM if room else sheet.columns, *(cut or (0, sheet.rows)))
+            for sheet, frame in some
+        ]
+
+    pairs = list(zip(sheets, frames, strict=True))
+    some, rows = cuts(len(sheets), work), cuts(sheets[0].rows, work)
     if by_sheets or len(some) >= len(rows):
-        return [[Call(kernel, frame, ROOM, 0, n) for frame, n in sheets[a:b]] for a, b in some]
-    return [[Call(kernel, frame, ROOM, *cut) for frame, _ in sheets] for cut in rows]
+        return [calls(pairs[a:b]) for a, b in some]
+    alike = [pair for pair in pairs if pair[0].rows == sheets[0].rows]
+    parts = [calls(alike, *cut) for cut in rows]
+    parts[-1] += calls(pairs[len(alike) :])  # what is left of one long row
+    return parts

@@ -14,9 +14,14 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
-from gradwire.runtime.engine.plan.native import Operand, Recipe, compiles
-from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, Limits
+from gradwire.runtime.engine.plan.native import compiles
+from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout, Limits
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
 from gradwire.runtime.engine.plan.passes.products.small_products import is_small_product
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -98,7 +103,7 @@ class ShortTask(FusedTask):
         """As calls are cheap here, short rows are worth them; several vectors at a time are not
         worth the time to compile them.
         """
-        return Limits(2, LARGE, 4)
+        return Limits(2, LARGE, LARGE, 4)
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step."""
@@ -114,7 +119,9 @@ class ShortTask(FusedTask):
 
     def pattern(self) -> Recipe:
         """What it computes, by which equal loops are found before anything is compiled."""
-        return self._recipe([Operand(x.dtype, 1) for x in self.inputs], {})
+        places = [Place(i) for i in range(len(self.order))]
+        inputs = [np.empty(0, NUMPY[x.dtype]) for x in self.inputs]
+        return self.recipe(inputs, Layout([], places, 0), {})
 
     def without_rows(self, arrays: Arrays) -> list[Step]:
         """One step for each operation."""

@@ -147,13 +147,6 @@ class Fold:
         self.squares = self.is_mean or task.value.primitive is SUM_OF_SQUARES
         """Whether squares are added up."""
 
-    keeps_axes: bool = False
-    """Whether elements of some axis are reduced apart from each other."""
-
-    def room(self, count: int) -> NDArray[np.float64]:
-        """Memory for so many parts."""
-        return np.zeros(count)
-
     def take(self, tile: Array, parts: NDArray[np.float64], number: int) -> None:
         """Store the part of one tile in ``parts``."""
         if self.is_mean:
@@ -227,7 +220,7 @@ class TiledTask(Task):
         shape = self.tasks[0].value.shape
         copies, straight = self.straightened(arrays)
         whole = {x: _cut(array, shape) for x, array in straight.items()}
-        flat = not any(fold.keeps_axes for fold in self.folds) and all(
+        flat = all(
             _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
         )
         if flat:
@@ -235,7 +228,7 @@ class TiledTask(Task):
             shape = (prod(shape),)
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
-        parts = [fold.room(len(starts)) for fold in self.folds]
+        parts = [np.zeros(len(starts)) for _ in self.folds]
         renewed = {x: Renewed(memory, shape) for x, memory in self.fresh.items()}
         shares: list[list[Step]] = []
         for number, start in enumerate(starts):

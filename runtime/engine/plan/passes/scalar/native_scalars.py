@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.engine.plan.native import (
-    Operand,
+    Line,
     Operation,
-    Recipe,
     compiled_straight,
     compiles_straight,
     native_name,
@@ -37,14 +36,14 @@ class NativeScalarTask(ScalarTask):
     def _compiled(self, arrays: Arrays) -> Step:
         operands = [arrays[x] for x in (*self.inputs, *self.values)]
         frame = np.array([array.ctypes.data for array in operands])
-        call, address = compiled_straight(self._recipe()).call, frame.ctypes.data
+        call, address = compiled_straight(self._line()).call, frame.ctypes.data
 
         def run(_kept: object = (operands, frame)) -> None:
             call(address)
 
         return run
 
-    def _recipe(self) -> Recipe:
+    def _line(self) -> Line:
         numbers = {x: i for i, x in enumerate(self.inputs)}
         numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
         operations = [
@@ -53,8 +52,8 @@ class NativeScalarTask(ScalarTask):
             )
             for t in self.tasks
         ]
-        return Recipe(
-            tuple(Operand(x.dtype, 0) for x in self.inputs),
+        return Line(
+            tuple(x.dtype for x in self.inputs),
             tuple(operations),
             tuple(numbers[x] for x in self.values),
         )

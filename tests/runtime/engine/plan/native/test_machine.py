@@ -10,11 +10,13 @@ import sys
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
+from gradwire.runtime.engine.compiler.regions import compiled_region
+from gradwire.runtime.engine.plan.native import Operation, machine
+from tests.runtime.engine.plan.native.loops import loop
 
 llvmlite = pytest.importorskip("llvmlite")
 
-RECIPE = Recipe((Operand("float32", 1),), (Operation("square", "float32", (0,)),), (1,))
+RECIPE = loop(Operation("square", "float32", (0,)))
 
 
 @pytest.mark.parametrize(
@@ -44,8 +46,8 @@ def test_the_compiler_is_not_loaded_before_it_is_used() -> None:
 
 
 def test_equal_recipes_share_a_kernel() -> None:
-    again = Recipe((Operand("float32", 1),), (Operation("square", "float32", (0,)),), (1,))
-    assert compiled(RECIPE) is compiled(again)
+    again = loop(Operation("square", "float32", (0,)))
+    assert compiled_region(RECIPE) is compiled_region(again)
 
 
 @pytest.mark.night
@@ -54,30 +56,30 @@ def test_kernels_come_and_go() -> None:
     x = np.arange(5, dtype=np.float32)
     for depth in range(1, 5):
         operations = tuple(Operation("square", "float32", (i,)) for i in range(depth))
-        recipe = Recipe((Operand("float32", 1),), operations, (depth,))
         out = np.empty_like(x)
         frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
-        compiled(recipe).call(frame.ctypes.data, x.size, 0, 1)
+        compiled_region(loop(*operations)).call(frame.ctypes.data, x.size, 0, 1)
         np.testing.assert_array_equal(out, x ** (2**depth))
-        compiled.cache_clear()
+        compiled_region.cache_clear()
         gc.collect()
 
 
 def test_threads_may_compile_at_once() -> None:
     """Each calls what it compiled, though only one of equal kernels is kept for the next."""
     recipes = [
-        Recipe((Operand("float64", 1),), (Operation("square", "float64", (0,)),) * n, (n,))
-        for n in (3, 4)
+        loop(*(Operation("square", "float64", (0,)),) * n, dtypes=("float64",)) for n in (3, 4)
     ]
     code = (
         "import threading, numpy as np\n"
-        "from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled\n"
+        "from gradwire.runtime.engine.compiler.recipes import Place, Recipe\n"
+        "from gradwire.runtime.engine.compiler.regions import compiled_region\n"
+        "from gradwire.runtime.engine.plan.native import Operation\n"
         "x = np.arange(5.0)\n"
         "start = threading.Barrier(4)\n"
         "def work(out, recipe):\n"
         "    frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])\n"
         "    start.wait()\n"
-        "    compiled(recipe).call(frame.ctypes.data, 5, 0, 1)\n"
+        "    compiled_region(recipe).call(frame.ctypes.data, 5, 0, 1)\n"
         f"recipes = {recipes} * 2\n"
         "outs = [np.zeros(5) for _ in recipes]\n"
         "some = [threading.Thread(target=work, args=each) for each in zip(outs, recipes)]\n"

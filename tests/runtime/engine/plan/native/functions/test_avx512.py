@@ -6,15 +6,16 @@ import platform
 
 import pytest
 
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, machine
-from gradwire.runtime.engine.plan.native.loops import text
+from gradwire.runtime.engine.compiler.regions import Regions
+from gradwire.runtime.engine.plan.native import Operation, machine
+from tests.runtime.engine.plan.native.loops import loop
 
 llvm = pytest.importorskip("llvmlite.binding")
 
 
 def module(*functions: str) -> str:
     operations = tuple(Operation(name, "float32", (i,)) for i, name in enumerate(functions))
-    return text(Recipe((Operand("float32", 1),), operations, (len(functions),)))
+    return Regions(loop(*operations)).text()
 
 
 def test_a_machine_without_them_calls_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, is_simple
+from gradwire.runtime.engine.compiler.regions import compiled_region
+from gradwire.runtime.engine.plan.native import Operation, is_simple
 from tests.runtime.engine.plan.native.functions.test_singles import ordered
+from tests.runtime.engine.plan.native.loops import loop
 
 pytest.importorskip("llvmlite")
 
@@ -24,15 +26,11 @@ BASES = np.array([*EDGES, *np.negative(EDGES)], np.float32)
 def run(a: Array, b: Array, exponent: float | None = None) -> Array:
     """Powers of contiguous arrays of one length, as one row."""
     known = () if exponent is None else (("exponent", exponent),)
-    recipe = Recipe(
-        (Operand("float32", 1), Operand("float32", 1)),
-        (Operation("power", "float32", (0, 1), known),),
-        (2,),
-    )
+    recipe = loop(Operation("power", "float32", (0, 1), known), dtypes=("float32", "float32"))
     a, b = (np.ascontiguousarray(x, np.float32) for x in np.broadcast_arrays(a, b))
     out = np.empty_like(a)
     frame = np.array([a.ctypes.data, 0, b.ctypes.data, 0, out.ctypes.data, 0])
-    compiled(recipe).call(frame.ctypes.data, a.size, 0, 1)
+    compiled_region(recipe).call(frame.ctypes.data, a.size, 0, 1)
     return out
 
 

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.native import Operand, Operation, Recipe, compiled, machine
+from gradwire.runtime.engine.compiler.regions import compiled_region
+from gradwire.runtime.engine.plan.native import Operation, machine
 from gradwire.runtime.engine.plan.native.functions import avx512
 from tests.runtime.engine.plan.native.functions.emulated import emulated
+from tests.runtime.engine.plan.native.loops import loop
 
 pytest.importorskip("llvmlite")
 
@@ -45,7 +47,7 @@ EDGES = [0.0, 1e-45, 1e-39, 2.0**-126, 1e-20, 1e-7, 0.5, 1.0, 3.91, 3.92, 3.93, 
 @pytest.fixture(params=["any machine", "AVX-512"], autouse=True)
 def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Those that every machine has, and those for registers of AVX-512, emulated if need be."""
-    compiled.cache_clear()
+    compiled_region.cache_clear()
     if request.param == "any machine":
         monkeypatch.setattr(avx512, "LANES", 0)
     elif machine.lanes() != avx512.LANES:
@@ -53,13 +55,12 @@ def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(machine, "lanes", lambda: avx512.LANES)
         monkeypatch.setattr(machine, "function", lambda x, name: function(emulated(x), name))
     yield
-    compiled.cache_clear()
+    compiled_region.cache_clear()
 
 
 def run(name: str, x: Array, is_short: bool = False) -> Array:
     """One function over a contiguous array, as one row."""
-    operands, operations = (Operand("float32", 1),), (Operation(name, "float32", (0,)),)
-    kernel = compiled(Recipe(operands, operations, (1,), is_short=is_short))
+    kernel = compiled_region(loop(Operation(name, "float32", (0,)), is_short=is_short))
     x, out = np.ascontiguousarray(x, np.float32), np.empty(x.shape, np.float32)
     frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
     kernel.call(frame.ctypes.data, x.size, 0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,15 +13,19 @@ from gradwire.runtime.build import build, loss, mean, tanh, variable
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.norms import norm_of, rms
 from gradwire.runtime.engine.plan import jobs, native, threads
-from gradwire.runtime.engine.plan.native import Kernel, Recipe, compiled
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise import fused as fused_tasks
-from gradwire.runtime.engine.plan.passes.elementwise import layouts
+from gradwire.runtime.engine.plan.passes.elementwise import layouts, loops
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from gradwire.runtime.engine.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.compiler.recipes import Recipe
+    from gradwire.runtime.engine.plan.native import Kernel
 
 pytest.importorskip("llvmlite")
 
@@ -174,65 +178,9 @@ def test_short_rows_are_joined_along_the_axis_before(
 
 def test_short_rows_of_results_that_lie_apart_are_left_to_tiles() -> None:
     x, out = np.zeros((30, 4, 2)), np.zeros((30, 4, 4))[..., :2]
-    assert layouts.layout_of([x, x], 1, 5, 20) is not None
-    assert layouts.layout_of([x, out], 1, 5, 20) is None
-
-
-CHANNELS = {
-    "images": (4, 6, 5, 9),
-    "rows": (7, 3, 40),
-    "one": (1, 6, 70),
-    "volumes": (2, 3, 4, 5, 6),
-    "middle": (3, 4, 5, 33),
-}
-
-
-@pytest.mark.sampled(one_in=3)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("number", [1, 3])
-@pytest.mark.parametrize("name", CHANNELS)
-def test_sums_of_channels_are_added_on_the_way(
-    name: str, number: int, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of images that are brought to mean 0, and of the gradient of a bias."""
-    shape, trace = CHANNELS[name], Trace()
-    axis = 2 if name == "middle" else 1
-    kept = [n if i == axis else 1 for i, n in enumerate(shape)]
-    x, each = leaves = [trace.apply(LEAF, shape=tuple(s), dtype=dtype) for s in (shape, kept)]
-    others = tuple(i for i in range(len(shape)) if i != axis)
-    y = (x * each + 1) * x
-    outputs = [y, trace.xp.sum(y, others), trace.xp.sum(y * x, others, keepdims=True)]
-    outputs.append(trace.xp.sum(y))
-    rng = np.random.default_rng(0)
-    numbers = {v: rng.standard_normal(v.shape) for v in leaves}
-    expected = run(outputs, numbers)
-    monkeypatch.delattr(TiledTask, "bind")
-    threads.limit(number)
-    try:
-        assert tasks_of(Plan(outputs, (passes.fused,))).count(FusedTask) == 1
-        found = run(outputs, numbers, passes.fused)
-    finally:
-        threads.limit(None)
-    np.testing.assert_array_equal(found[0], expected[0])
-    for a, b in zip(found[1:], expected[1:], strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-6)
-
-
-def test_sums_of_channels_that_lie_in_no_rows(small: None) -> None:
-    """Of images whose channels are last in memory, and along two axes at once."""
-    trace = Trace()
-    last = trace.apply(LEAF, shape=(4, 5, 9, 6), dtype="float32")
-    x = trace.xp.permute_dims(last, (0, 3, 1, 2))
-    y = x * x + 1
-    cases = [[trace.xp.sum(y, (0, 2, 3))]]
-    z = trace.apply(LEAF, shape=(4, 6, 7, 9), dtype="float32")
-    w = z * z + 1
-    cases.append([trace.xp.sum(w, (0, 2, 3)), trace.xp.sum(w, (0, 1, 3)), w])
-    rng = np.random.default_rng(0)
-    for outputs, source in zip(cases, (last, z), strict=True):
-        numbers = {source: rng.standard_normal(source.shape)}
-        for a, b in zip(run(outputs, numbers, passes.fused), run(outputs, numbers), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-5)
+    limits = layouts.Limits(5, 20, 1000, 64)
+    assert layouts.layout_of([x, x], 1, limits) is not None
+    assert layouts.layout_of([x, out], 1, limits) is None
 
 
 @pytest.mark.parametrize(
@@ -365,9 +313,9 @@ def test_a_long_chain_is_compiled_in_equal_parts(monkeypatch: pytest.MonkeyPatch
 
     def noted(recipe: Recipe) -> Kernel:
         recipes.append(recipe)
-        return compiled(recipe)
+        return compiled_region(recipe)
 
-    monkeypatch.setattr(fused_tasks, "compiled", noted)
+    monkeypatch.setattr(loops, "compiled_region", noted)
     monkeypatch.setattr(fused_tasks, "MOST", 12)
     x = end = variable("x", np.linspace(-1, 1, 5_000))
     for _ in range(60):

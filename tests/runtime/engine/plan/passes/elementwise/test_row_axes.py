@@ -165,3 +165,37 @@ def test_the_number_of_threads_changes_no_bit(groups: int, limited: Callable[[in
         results.append(found(trace, outputs, *WHICH)[1])
     for other in results[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.sampled(one_in=3)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize(
+    "shape", [(4, 6, 5, 9), (7, 3, 40), (1, 6, 70), (2, 3, 4, 5, 6), (3, 4, 5, 33)], ids=str
+)
+def test_sums_of_channels_are_added_on_the_way(
+    shape: tuple[int, ...], number: int, dtype: str, limited: Callable[[int], None]
+) -> None:
+    """As of images that are brought to mean 0, and of the gradient of a bias."""
+    axis = 2 if shape == (3, 4, 5, 33) else 1
+    trace = Trace()
+    kept = [n if i == axis else 1 for i, n in enumerate(shape)]
+    x, each = (leaf(trace, *s, dtype=dtype) for s in (shape, kept))
+    others = tuple(i for i in range(len(shape)) if i != axis)
+    y = (x * each + 1) * x
+    outputs = [y, trace.xp.sum(y, others), trace.xp.sum(y * x, others, keepdims=True)]
+    limited(number)
+    plan = check(trace, [*outputs, trace.xp.sum(y)])
+    assert [type(task) for _, task in plan.parts] == [RowwiseTask]
+
+
+def test_sums_of_channels_that_lie_in_no_rows() -> None:
+    """Of images whose channels are last in memory, and along two axes at once."""
+    trace = Trace()
+    x = trace.xp.permute_dims(leaf(trace, 4, 5, 9, 6), (0, 3, 1, 2))
+    y = x * x + 1
+    check(trace, [trace.xp.sum(y, (0, 2, 3))])
+    trace = Trace()
+    z = leaf(trace, 4, 6, 7, 9)
+    w = z * z + 1
+    check(trace, [trace.xp.sum(w, (0, 2, 3)), trace.xp.sum(w, (0, 1, 3)), w])

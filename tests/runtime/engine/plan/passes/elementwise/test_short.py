@@ -9,9 +9,9 @@ import pytest
 
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.jobs import Job, Joinable, joined
-from gradwire.runtime.engine.plan.native import compiled
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
 from gradwire.runtime.engine.plan.plan import Plan
@@ -86,7 +86,7 @@ def test_arithmetic_is_equal_bit_for_bit_however_arrays_lie(dtype: str) -> None:
 
 @pytest.mark.parametrize("least", [0, 1 << 30], ids=["in place", "apart"])
 def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ShortTask, "_layout", lambda *_: None)
+    monkeypatch.setattr(ShortTask, "layout", lambda *_: None)
     monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", least)
     outputs, numbers = layouts("float32")
     expected = run(Plan(outputs, ()), outputs, numbers)
@@ -98,11 +98,11 @@ def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.M
 def test_a_repeated_step_is_compiled_once_and_called_in_a_row() -> None:
     outputs, numbers = swings((64,), 200)
     without_dt = outputs[:3]
-    before = compiled.cache_info().misses
+    before = compiled_region.cache_info().misses
     plan = Plan(without_dt, passes.FAST)
     loops = [task for _, task in plan.parts if isinstance(task, ShortTask)]
     assert len(loops) > 1000 // FEW
-    assert compiled.cache_info().misses - before <= 12
+    assert compiled_region.cache_info().misses - before <= 12
     steps = [step for step, _ in joined([step for step, _ in plan.parts])]
     assert len(steps) <= 6
     assert run(plan, without_dt, numbers)

@@ -1,0 +1,215 @@
+"""Regions as loops of machine code over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradwire.runtime.calculus.primitives.elementwise import EXP
+from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
+from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
+from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
+from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.native import address, native_name
+from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
+    Exponents,
+    attributes_of,
+    for_exponents,
+)
+from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.elementwise.programs import Program, is_share
+from gradwire.runtime.engine.plan.passes.elementwise.rows import (
+    FOLDS,
+    ColumnSum,
+    PartSum,
+    add_columns,
+    count_from_0,
+    indices_of,
+    shared,
+)
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask
+
+if TYPE_CHECKING:
+    from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
+
+Array = NDArray[Any]
+
+
+class LoopTask(TiledTask):
+    """A region of rows of one shape, and folds of some of its values."""
+
+    is_compiled = True
+    width = 1
+    """Elements of a column in a row."""
+
+    def bind(self, arrays: Arrays) -> list[Step]:
+        """One step. Threads share the rows; results don't depend on the number of threads."""
+        steps, arrays = self._indexed(self.given.among(arrays))
+        more, whole = self.laid_out(arrays)
+        layout = self.layout(whole)
+        if layout is None:
+            return [*self.without_rows(arrays), *self.given.copies()]
+        sheets = layout.sheets
+        sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
+        totals = [f for f in self.folds if isinstance(f, PartSum) or type(f) is Fold]
+        rows = max(sheet.rows for sheet in sheets)
+        parts = [
+            np.zeros((len(sheets), rows, fold.parts if isinstance(fold, PartSum) else 1))
+            for fold in totals
+        ]
+        added = [
+            np.zeros((len(sheets), layout.columns * layout.lines), fold.source.dtype)
+            for fold in sums
+            for _ in range(self.width)
+        ]
+        frames = np.array(
+            [
+                [*sheet.places]
+                + [(address(part[number]), part.strides[1]) for part in parts]
+                + [(address(row[number]), 0) for row in added]
+                + [(address(table), 0) for table in layout.tables]
+                for number, sheet in enumerate(sheets)
+            ]
+        )
+        ends = [
+            fold.adding(arrays, [x[: sheet.rows] for x, sheet in zip(part, sheets, strict=True)])
+            if isinstance(fold, PartSum)
+            else fold.end(arrays, part)
+            for fold, part in zip(totals, parts, strict=True)
+        ]
+        for number, fold in enumerate(sums):
+            some = added[number * self.width : (number + 1) * self.width]
+            ends.append(partial(add_columns, some, arrays[fold.task.value]))
+        work = prod(self.shape)
+
+        def job_for(exponents: Exponents) -> Job:
+            recipe = self.recipe(whole, layout, exponents)
+            room, places = scratch_bytes(recipe), [address(frame) for frame in frames]
+            kernel = compiled_region(recipe).call
+            calls = shared(kernel, sheets, places, by_sheets=bool(sums), work=work, room=room)
+            # Only the addresses of these are used.
+            return Job(calls, work, room, kept=(whole, parts, frames, layout))
+
+        job = for_exponents(self.tasks, self.inputs, arrays, job_for)
+        clear = [partial(row.fill, 0) for row in added]
+        return [*steps, *more, self.given.writing(job, frames, self.order, clear, ends)]
+
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """Inputs and results in the shape of the rows, some of them copied so that they lie
+        suitably, and the steps that make these copies.
+        """
+        raise NotImplementedError  # every kind of regions has its own
+
+    def layout(self, whole: Sequence[Array]) -> Layout | None:
+        """How these arrays lie as rows; None if they don't."""
+        raise NotImplementedError  # every kind of regions has its own
+
+    def without_rows(self, arrays: Arrays) -> list[Step]:
+        """The steps where the arrays don't lie as rows."""
+        raise NotImplementedError  # where that may be
+
+    def recipe(self, whole: Sequence[Array], layout: Layout, exponents: Exponents) -> Recipe:
+        """What is computed of these arrays, of inputs and then of results."""
+        program, numbers = self._program(whole, layout.places, exponents)
+        added = tuple(numbers[f.source] for f in self.folds if isinstance(f, ColumnSum))
+        rest = [fold for fold in self.folds if not isinstance(fold, ColumnSum)]
+        totals = [
+            program.total(numbers[f.source], f.squares, f.source.shape == self.shape) for f in rest
+        ]
+        by_part = [
+            i for i, f in zip(totals, rest, strict=True) if isinstance(f, PartSum) and f.by_part
+        ]
+        written = [numbers[x] for x in self.results]
+        results = tuple(zip(written, layout.places[len(self.inputs) :], strict=True))
+        return program.recipe(layout.columns, results, tuple(totals), added)._replace(
+            lines=layout.lines,
+            by_line=frozenset(by_part),
+            across=layout.across,
+            is_short=layout.is_short,
+        )
+
+    @property
+    def owner(self) -> Any:
+        """The block to name if the task fails: only indices can be wrong."""
+        indexed = [task.owner for task in self.tasks if indices_of(task)]
+        return indexed[0] if indexed else super().owner
+
+    def _indexed(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
+        """The arrays with indices counted from 0, and the steps that count so."""
+        steps: list[Step] = []
+        found: dict[Value, Array] = {}
+        for task in self.tasks:
+            for x in indices_of(task):
+                if x not in found:
+                    found[x] = np.empty(x.shape, np.int32)
+                    steps.append(
+                        partial(count_from_0, arrays[x], task.inputs[0].shape[-1], found[x])
+                    )
+        return steps, laid_over(arrays, found)
+
+    @property
+    def order(self) -> Sequence[Value]:
+        """What the arrays of a layout are of."""
+        return [*self.inputs, *self.results]
+
+    @cached_property
+    def shape(self) -> Shape:
+        """That of all rows."""
+        return max((x.shape for t in self.tasks for x in (t.value, *t.inputs)), key=prod)
+
+    @cached_property
+    def _makers(self) -> Mapping[Value, PlainTask]:
+        return {task.value: task for task in self.tasks}
+
+    def _program(
+        self, whole: Sequence[Array], places: Sequence[Place], exponents: Exponents
+    ) -> tuple[Program, dict[Value, int]]:
+        """The operations of the tasks, and the numbers of all values."""
+        program = Program()
+        numbers = {
+            x: program.read(array.dtype.name, place)
+            for x, array, place in zip(self.inputs, whole, places, strict=False)
+        }
+        for task in self.tasks:
+            numbers[task.value] = self._put(program, task, numbers, exponents)
+        return program, numbers
+
+    def _put(
+        self,
+        program: Program,
+        task: PlainTask,
+        numbers: Mapping[Value, int],
+        exponents: Exponents,
+    ) -> int:
+        """Append what a task computes."""
+        value, inputs = task.value, [numbers[x] for x in task.inputs]
+        name, dtype = native_name(task.operation), value.dtype
+        if value.primitive is SOFTMAX:
+            return program.softmax(*inputs)
+        if value.primitive is LOG_SOFTMAX:
+            return program.log_softmax(*inputs)
+        if value.primitive is LOGSUMEXP:
+            return program.logsumexp(*inputs)
+        if value.primitive is TAKE_ALONG:
+            return program.chosen(inputs[0], inputs[1], dtype)
+        if value.primitive is ADD_ALONG:
+            return program.alone(inputs[2], inputs[1], dtype)
+        source = self._makers.get(task.inputs[0])
+        if value.primitive is SUM and source is not None and source.value.primitive is ADD_ALONG:
+            return program.without_sign(numbers[source.inputs[2]], dtype)
+        if value.primitive is EXP and source is not None and source.value.primitive is LOG_SOFTMAX:
+            return program.softmax(numbers[source.inputs[0]])
+        if value.primitive is EXP and source is not None and is_share(source, self._makers):
+            return program.share(numbers[source.inputs[0]])
+        is_wide = name not in FOLDS and value.shape == self.shape
+        attributes = attributes_of(value, exponents) if name not in FOLDS else ()
+        return program.put(name, dtype, *inputs, is_wide=is_wide, attributes=attributes)

@@ -1,0 +1,27 @@
+"""Recipes of loops over one row of any length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradwire.runtime.engine.plan.native import Operation
+
+
+def loop(
+    *operations: Operation, dtypes: Sequence[str] = ("float32",), is_short: bool = False
+) -> Recipe:
+    """Operations on elements that lie side by side, of which the last one is the result."""
+    count = len(dtypes)
+    return Recipe(
+        columns=0,
+        operands=tuple((dtype, Place(i)) for i, dtype in enumerate(dtypes)),
+        operations=operations,
+        wide=(True,) * len(operations),
+        results=((count + len(operations) - 1, Place(count)),),
+        is_short=is_short,
+    )

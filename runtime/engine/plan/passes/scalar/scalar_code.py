@@ -12,6 +12,10 @@ Rounding costs twice as much as arithmetic. Values that don't depend on each oth
 one call, and a local variable is reused once its value is dead: a function of thousands of
 variables would not fit into the processor's cache.
 
+Writing and compiling the function costs as much as some fifty runs operation by operation, so that
+a region whose plan runs a few times, as for a recording or after an edit, has none. Both round the
+same numbers at the same places: their results have the same bits, unless one is not finite.
+
 The source consists of what rows of primitives spell and of numbered names; nothing of a diagram is
 in it.
 """
@@ -21,36 +25,43 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import CAST
-from gradwire.runtime.engine.plan.passes.scalar.scalar_memory import Inputs, Outputs
+from gradwire.runtime.engine.plan.native.machine import address
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Primitive, Value
     from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
+Array = NDArray[Any]
+Function = Callable[..., Any]
+
 _DEEPEST = 12
 """How many operations may be nested in one expression."""
 
 _WIDEST = 32
-"""How many values are rounded, or computed by a kernel, in one call."""
+"""How many values are rounded in one call."""
 
 _FEWEST = 3
 """How many values are rounded faster in one call than one by one."""
 
+_LISTED = 4
+"""Inputs from which their block of memory is read as a whole, and elements for each of them."""
+
 KERNELS = frozenset({"floor_divide", "remainder"})
 """Primitives that jump where a rounding differs: computed by their kernels in every dtype."""
 
-_EXACT = frozenset({
+_EXACT = KERNELS | {
     "negative", "abs", "where", "maximum", "minimum", "relu", "sign", "floor", "ceil", "round",
-})  # fmt: skip
+}  # fmt: skip
 """Primitives whose results are numbers of their dtype if their operands are."""
 
 BUILT_IN: dict[str, Any] = {
@@ -62,18 +73,107 @@ BUILT_IN: dict[str, Any] = {
 } | {"abs": abs, "round": round, "float": float}  # fmt: skip
 """The functions in expressions, by name."""
 
-_NAME = re.compile(r"\b(v\d+)\b")
+_VALUE = re.compile(r"\b(v\d+)\b")
 """A value in the source before registers are allocated."""
 
+_INPUTS = ("a", "b", "c")
+_NAMES = re.compile(r"\b[A-Za-z]\w*")
 
-def scalar_function(
+
+class Memory:
+    """The blocks of memory in which scalars lie, as leaves of one dtype and results of regions."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.blocks: list[Array] = []
+        self._arrays = arrays
+        self._known: dict[int, tuple[int, int]] = {}
+
+    def place(self, value: Value) -> tuple[int, int]:
+        """The number of the block that has a scalar, and its place there."""
+        array = self._arrays[value]
+        block = array.base
+        if not (isinstance(block, np.ndarray) and block.ndim == 1 and block.dtype == array.dtype):
+            block = array.reshape(1)
+        if id(block) not in self._known:
+            self._known[id(block)] = len(self.blocks), address(block)
+            self.blocks.append(block)
+        number, start = self._known[id(block)]
+        return number, (address(array) - start) // block.itemsize
+
+
+def _reader(block: Array) -> Callable[[], list[Any]]:
+    """Returns the elements as a list; the same list as long as the bytes are the same."""
+    before, numbers = b"", []
+
+    def read() -> list[Any]:
+        nonlocal before, numbers
+        now = block.tobytes()
+        if now != before:
+            before, numbers = now, block.tolist()
+        return numbers
+
+    return read
+
+
+def operation_by_operation(
     tasks: Sequence[PlainTask], inputs: Sequence[Value], results: Sequence[Value], arrays: Arrays
 ) -> Step:
     """A function that computes the tasks from the arrays of the inputs into those of the results.
 
     It raises ZeroDivisionError, OverflowError or ValueError where IEEE 754 has an infinity or NaN.
     """
-    code = _Code(tasks, Inputs(inputs, arrays), Outputs(results, arrays))
+    slots = {value: at for at, value in enumerate((*inputs, *(t.value for t in tasks)))}
+    readers = [arrays[value].item for value in inputs]
+    kinds: dict[tuple[str, ...], tuple[Function, bool]] = {}
+    steps = []
+    for task in tasks:
+        kind = task.value.primitive.name, task.value.dtype, *[x.dtype for x in task.inputs]
+        if kind not in kinds:
+            kinds[kind] = _function(task), _needs_rounding(task)
+        steps.append((*kinds[kind], [slots[x] for x in task.inputs]))
+    memory = Memory(arrays)
+    places = [(slots[value], *memory.place(value)) for value in results]
+    views = [block.data for block in memory.blocks]
+    targets = [(at, views[block], place) for at, block, place in places]
+    single = memoryview(bytearray(4)).cast("f")
+
+    def run() -> None:
+        numbers = [read() for read in readers]
+        for function, is_rounded, sources in steps:
+            number = function(*[numbers[at] for at in sources])
+            if is_rounded:
+                single[0] = number
+                number = single[0]
+            numbers.append(number)
+        for at, block, place in targets:
+            block[place] = numbers[at]
+
+    return run
+
+
+def _function(task: PlainTask) -> Function:
+    """One operation on numbers of Python."""
+    if task.value.primitive.name in KERNELS:
+        return _kernel(task)
+    parameters = _INPUTS[: len(task.inputs)]
+    return _compiled(",".join(parameters), _expression(task, parameters))
+
+
+@cache
+def _compiled(parameters: str, expression: str) -> Function:
+    function: Function = eval(
+        f"lambda {parameters}: {expression}", {**BUILT_IN, "__builtins__": {}}
+    )
+    return function
+
+
+def scalar_function(
+    tasks: Sequence[PlainTask], inputs: Sequence[Value], results: Sequence[Value], arrays: Arrays
+) -> Step:
+    """As ``operation_by_operation``, but one function."""
+    code = _Code(tasks, inputs, results, arrays)
+    for level in _levels(tasks):
+        code.add(level)
     bound = BUILT_IN | code.bound
     head = f"def region({','.join(f'{name}={name}' for name in bound)}):\n"
     scope: dict[str, Any] = {**bound, "__builtins__": {}}
@@ -88,107 +188,90 @@ class _Code:
     A value that is used once and needs no rounding is written into the expression that uses it.
     """
 
-    def __init__(self, tasks: Sequence[PlainTask], inputs: Inputs, outputs: Outputs) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[PlainTask],
+        inputs: Sequence[Value],
+        results: Sequence[Value],
+        arrays: Arrays,
+    ) -> None:
         self.lines: list[str] = []
         self.bound: dict[str, Any] = {"single": memoryview(bytearray(4)).cast("f")}
         """What the lines use, by name."""
-        self._inputs = inputs
-        self._names: dict[Value, str] = {}
         self._depth: dict[Value, int] = {}
-        self._outputs = outputs
-        self._uses = _uses(tasks)
-        for level in _levels(tasks):
-            self._call_kernels([task for task in level if is_by_kernel(task.value)])
-            self._round([task for task in level if needs_rounding(task)])
-            for task in level:
-                if not is_by_kernel(task.value) and not needs_rounding(task):
-                    self._assign(task)
-        self.lines[:0] = [f" {name}={name}()" for name in inputs.readers]
-        self.bound |= inputs.readers | outputs.blocks
+        self._uses = Counter(x for task in tasks for x in _uses(task))
+        memory = Memory(arrays)
+        places = {value: memory.place(value) for value in inputs}
+        counts = Counter(number for number, _ in places.values())
+        for number, count in counts.items():
+            if count >= max(_LISTED, memory.blocks[number].size / _LISTED):
+                self.bound[f"x{number}"] = _reader(memory.blocks[number])
+                self.lines.append(f" x{number}=x{number}()")
+        self._targets = {value: "m{}[{}]".format(*memory.place(value)) for value in results}
+        self.bound |= {f"m{i}": block.data for i, block in enumerate(memory.blocks)}
+        self._names: dict[Value, str] = {}
+        self._inputs = {
+            value: f"{'x' if f'x{number}' in self.bound else 'm'}{number}[{place}]"
+            for value, (number, place) in places.items()
+        }
 
-    def _assign(self, task: PlainTask) -> None:
-        value, text = task.value, self._expression(task)
-        depth = 1 + max((self._depth.get(x, 0) for x in task.inputs), default=0)
-        if self._uses[value] == 1 and value not in self._outputs and depth < _DEEPEST:
-            self._names[value], self._depth[value] = f"({text})", depth
-        else:
-            self._store(f"{self._new_name(value)}={text}", [value])
-
-    def _round(self, tasks: Sequence[PlainTask]) -> None:
-        tasks = [task for task in tasks if not self._read_rounded(task)]
-        alone = [task for task in tasks if task.value in self._outputs]
-        batched = [task for task in tasks if task.value not in self._outputs]
-        if len(batched) < _FEWEST:
-            alone, batched = tasks, []
-        for task in alone:
-            self._round_one(task)
-        for some in _batches(batched):
+    def add(self, tasks: Sequence[PlainTask]) -> None:
+        """Append the tasks of a level, first those whose numbers are rounded."""
+        rounded = [task for task in tasks if _needs_rounding(task)]
+        inner = [task for task in rounded if task.value not in self._targets]
+        together = inner if len(inner) >= _FEWEST else []
+        for start in range(0, len(together), _WIDEST):
+            some = together[start : start + _WIDEST]
             singles = Struct(f"{len(some)}f")
             pack, unpack = f"pack{len(some)}", f"unpack{len(some)}"
             self.bound |= {pack: singles.pack, unpack: singles.unpack}
-            texts = ",".join([self._expression(task) for task in some])
-            names = ",".join([self._new_name(task.value) for task in some])
+            texts = ",".join([self._text(task) for task in some])
+            names = ",".join([self._name(task.value) for task in some])
             self.lines.append(f" {names},={unpack}({pack}({texts}))")
-
-    def _round_one(self, task: PlainTask) -> None:
-        """Write the number into memory of its dtype, that of the result if it is one."""
-        value, text = task.value, self._expression(task)
-        target = self._outputs.target(value) if value in self._outputs else "single[0]"
-        self.lines.append(f" {target}={text};{self._new_name(value)}={target}")
-
-    def _read_rounded(self, task: PlainTask) -> bool:
-        """Whether a cast of an input could be left to numpy, which casts all inputs in one call."""
-        text = self._inputs.as_float32(task.inputs[0]) if _is_cast(task) else None
-        if text is None:
-            return False
-        self._names[task.value] = text
-        if self._uses[task.value] > 1 or task.value in self._outputs:
-            self._store(f"{self._new_name(task.value)}={text}", [task.value])
-        return True
-
-    def _call_kernels(self, tasks: Sequence[PlainTask]) -> None:
-        alike: dict[tuple[str, str], list[PlainTask]] = defaultdict(list)
         for task in tasks:
-            alike[task.value.primitive.name, task.value.dtype].append(task)
-        for members in alike.values():
-            for some in _batches(members):
-                slots = range(len(some[0].inputs))
-                operands = [self._operand(t.inputs[slot]) for slot in slots for t in some]
-                targets = ",".join([self._new_name(task.value) for task in some])
-                name = f"call{len(self.bound)}"
-                self.bound[name] = kernel_call(some[0], len(some))
-                self._store(
-                    f"{targets},={name}({','.join(operands)})", [task.value for task in some]
-                )
+            value = task.value
+            if value in self._names:
+                continue
+            text, target = self._text(task), self._targets.get(value)
+            if _needs_rounding(task):
+                target = target or "single[0]"
+                self.lines.append(f" {target}={text};{self._name(value)}={target}")
+            else:
+                self._assign(task, text, target)
 
-    def _store(self, line: str, values: Sequence[Value]) -> None:
-        """Append an assignment, and copy what it computes to the results."""
-        copies = [
-            f";{self._outputs.target(value)}={self._names[value]}"
-            for value in values
-            if value in self._outputs
-        ]
-        self.lines.append(f" {line}{''.join(copies)}")
+    def _assign(self, task: PlainTask, text: str, target: str | None) -> None:
+        value, depth = task.value, 1 + max(self._depth.get(x, 0) for x in task.inputs)
+        if self._uses[value] == 1 and target is None and depth < _DEEPEST:
+            self._names[value], self._depth[value] = f"({text})", depth
+        else:
+            copied = f";{target}=v{value.index}" if target else ""
+            self.lines.append(f" {self._name(value)}={text}{copied}")
 
-    def _new_name(self, value: Value) -> str:
+    def _read(self, value: Value) -> str:
+        """An input, which is read once."""
+        if self._uses[value] == 1:
+            return self._inputs[value]
+        self.lines.append(f" {self._name(value)}={self._inputs[value]}")
+        return self._names[value]
+
+    def _name(self, value: Value) -> str:
         name = self._names[value] = f"v{value.index}"
         return name
 
-    def _operand(self, value: Value) -> str:
-        if value not in self._names:
-            self._names[value] = text = self._inputs.read(value)
-            if self._uses[value] > 1:
-                self._store(f"{self._new_name(value)}={text}", [])
-        return self._names[value]
+    def _text(self, task: PlainTask) -> str:
+        operands = [self._names.get(x) or self._read(x) for x in task.inputs]
+        if task.value.primitive.name not in KERNELS:
+            return _expression(task, operands)
+        name = f"{task.value.primitive.name}_{task.value.dtype}"
+        if name not in self.bound:
+            self.bound[name] = _kernel(task)
+        return f"{name}({','.join(operands)})"
 
-    def _expression(self, task: PlainTask) -> str:
-        return expression_of(task, [self._operand(x) for x in task.inputs])
 
-
-def expression_of(task: PlainTask, operands: Sequence[str]) -> str:
+def _expression(task: PlainTask, operands: Sequence[str]) -> str:
     """The expression for what a task computes, from those for its operands."""
-    if not _is_cast(task):
-        parts, _ = _spelled(str(task.value.primitive.spelling.scalar))
+    if task.value.primitive is not CAST:
+        parts = _spelled(task.value.primitive)
         return "".join(operands["abc".index(x)] if x in _INPUTS else x for x in parts)
     given, dtype = task.inputs[0].dtype, task.value.dtype
     if (given == "bool") == (dtype == "bool"):
@@ -196,15 +279,16 @@ def expression_of(task: PlainTask, operands: Sequence[str]) -> str:
     return f"{operands[0]}!=0" if dtype == "bool" else f"float({operands[0]})"
 
 
-_INPUTS = ("a", "b", "c")
-_NAMES = re.compile(r"\b[A-Za-z]\w*")
-
-
 @cache
-def _spelled(text: str) -> tuple[list[str], bool]:
-    """An expression, split at its inputs, and whether one stands there twice: it must be a name."""
-    parts = re.split(r"\b([abc])\b", text)
-    return parts, len(parts) // 2 > len({*parts[1::2]})
+def _spelled(primitive: Primitive) -> list[str]:
+    """Its expression, split at its inputs."""
+    return re.split(r"\b([abc])\b", str(primitive.spelling.scalar))
+
+
+def _uses(task: PlainTask) -> Sequence[Value]:
+    """The inputs as often as they are written, or twice."""
+    is_repeated = len(_spelled(task.value.primitive)) // 2 > len(task.inputs)
+    return (*task.inputs, *task.inputs) if is_repeated else task.inputs
 
 
 @cache
@@ -216,69 +300,43 @@ def is_known(primitive: Primitive) -> bool:
     return {*names} <= {*BUILT_IN, *_INPUTS, "if", "else", "and", "or", "not"}
 
 
-def is_by_kernel(value: Value) -> bool:
-    """Whether a value is computed by its kernel."""
-    return value.primitive.name in KERNELS
-
-
-def _is_cast(task: PlainTask) -> bool:
-    return task.value.primitive is CAST
-
-
-def needs_rounding(task: PlainTask) -> bool:
+def _needs_rounding(task: PlainTask) -> bool:
     """Whether the number that Python computes may not be one of its dtype."""
     value = task.value
-    if value.dtype != "float32" or value.primitive.name in _EXACT or is_by_kernel(value):
+    if value.dtype != "float32" or value.primitive.name in _EXACT:
         return False
-    return not _is_cast(task) or task.inputs[0].dtype == "float64"
+    return value.primitive is not CAST or task.inputs[0].dtype == "float64"
 
 
 def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
-    """Tasks by how many roundings or kernels in a row they need."""
+    """Tasks by how many roundings in a row they need."""
     level: dict[Value, int] = {}
     found: dict[int, list[PlainTask]] = defaultdict(list)
     for task in tasks:
-        here = max((level.get(x, 0) for x in task.inputs), default=0)
-        here += is_by_kernel(task.value) or needs_rounding(task)
+        here = max((level.get(x, 0) for x in task.inputs), default=0) + _needs_rounding(task)
         level[task.value] = here
         found[here].append(task)
     return [found[number] for number in sorted(found)]
 
 
-def _batches(tasks: Sequence[PlainTask]) -> Iterator[Sequence[PlainTask]]:
-    for start in range(0, len(tasks), _WIDEST):
-        yield tasks[start : start + _WIDEST]
-
-
-def kernel_call(task: PlainTask, count: int) -> Callable[..., list[float]]:
-    """A function of all first operands, then all second ones, that returns the kernel's results."""
-    operands = np.empty((len(task.inputs), count), NUMPY[task.value.dtype])
-    out = np.empty(count, operands.dtype)
+def _kernel(task: PlainTask) -> Callable[..., float]:
+    """The kernel as a function of numbers of Python."""
+    operands = np.empty((len(task.inputs), 1), NUMPY[task.value.dtype])
+    out = np.empty(1, operands.dtype)
     pack, rows = Struct(f"{operands.size}{operands.dtype.char}").pack_into, tuple(operands)
     memory = operands.data
 
-    def call(*numbers: float) -> list[float]:
+    def call(*numbers: float) -> float:
         pack(memory, 0, *numbers)
         task.kernel(*rows, out=out)
-        results: list[float] = out.tolist()
-        return results
+        return float(out[0])
 
     return call
 
 
-def _uses(tasks: Sequence[PlainTask]) -> Counter[Value]:
-    """How often each value is written; more than once where it must be a name."""
-    uses: Counter[Value] = Counter()
-    for task in tasks:
-        repeats = _spelled(str(task.value.primitive.spelling.scalar))[1]
-        for x in task.inputs:
-            uses[x] += 2 if repeats else 1
-    return uses
-
-
 def _with_registers(lines: Sequence[str]) -> list[str]:
     """The lines with few local variables: a name that is not read again is reused."""
-    split = [_NAME.split(line) for line in lines]  # text and names in turn
+    split = [_VALUE.split(line) for line in lines]  # text and names in turn
     last = {name: i for i, parts in enumerate(split) for name in parts[1::2]}
     register: dict[str, str] = {}
     free: list[str] = []

@@ -1,6 +1,7 @@
 """Replaces regions of scalars by one Python function each; see ``scalar_code`` for its numbers.
 
-Until a region has run some times it runs operation by operation, with equal results.
+Until a region has run some times it runs operation by operation, with equal results; then, with
+the ``fast`` extra, as machine code if there are instructions for all of it.
 Where Python raises and IEEE 754 would give inf or NaN (division by zero, overflow, log 0), the
 region runs by its plain tasks.
 """
@@ -13,9 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.dtypes import NUMPY
+from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes.regions import Region, partition, readers_of, results_of
-from gradwire.runtime.engine.plan.passes.scalar.scalar_code import is_known, scalar_function
-from gradwire.runtime.engine.plan.passes.scalar.scalar_steps import operation_by_operation
+from gradwire.runtime.engine.plan.passes.scalar.scalar_code import (
+    is_known,
+    operation_by_operation,
+    scalar_function,
+)
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -32,10 +37,17 @@ _DTYPES = ("float32", "float64", "bool")
 
 def scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region of at least ``SMALLEST`` scalar tasks by one."""
-    return in_scalar_regions(tasks, kept, ScalarTask)
+    return _in_regions(tasks, kept, ScalarTask)
 
 
-def in_scalar_regions(
+def native_scalars(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """The same of regions that machine code can compute."""
+    return _in_regions(
+        tasks, kept, NativeScalarTask, lambda x: native.compiles_straight(x.value, x.inputs)
+    )
+
+
+def _in_regions(
     tasks: list[Task],
     kept: Collection[Value],
     kind: type[ScalarTask],
@@ -124,3 +136,34 @@ class ScalarTask(Task):
             if task.value not in arrays:
                 inside[task.value] = np.empty((), NUMPY[task.value.dtype])
         return [step for task in self.tasks for step in task.bind(inside)]
+
+
+class NativeScalarTask(ScalarTask):
+    """A region as one function of machine code."""
+
+    def _compiled(self, arrays: Arrays) -> Step:
+        operands = [arrays[x] for x in (*self.inputs, *self.values)]
+        frame = np.array([array.ctypes.data for array in operands])
+        call, address = native.compiled_straight(self._line()).call, frame.ctypes.data
+
+        def run(_kept: object = (operands, frame)) -> None:
+            call(address)
+
+        return run
+
+    def _line(self) -> native.Line:
+        numbers = {x: i for i, x in enumerate(self.inputs)}
+        numbers |= {t.value: i for i, t in enumerate(self.tasks, start=len(numbers))}
+        operations = [
+            native.Operation(
+                native.native_name(t.value.primitive),
+                t.value.dtype,
+                tuple(numbers[x] for x in t.inputs),
+            )
+            for t in self.tasks
+        ]
+        return native.Line(
+            tuple(x.dtype for x in self.inputs),
+            tuple(operations),
+            tuple(numbers[x] for x in self.values),
+        )

@@ -60,7 +60,7 @@ def in_region(request: Any) -> Iterator[InRegion]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MODULES["scalars"], "SMALLEST", 1)
         patch.setattr(MODULES["scalars"], "WARM", warm)
-        yield lambda outputs: Plan(outputs, (getattr(MODULES[name], name),))
+        yield lambda outputs: Plan(outputs, (getattr(MODULES["scalars"], name),))
 
 
 def run(plan: Plan, leaves: dict[Value, Array], wanted: Sequence[Value]) -> list[Array]:
@@ -255,7 +255,7 @@ def test_compiled_functions_have_the_bits_of_their_operations(
 def assert_unchanged(name: str, leaves: dict[Value, Array], wanted: Sequence[Value]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MODULES["scalars"], "WARM", 1)
-        plan = Plan(wanted, (getattr(MODULES[name], name),))
+        plan = Plan(wanted, (getattr(MODULES["scalars"], name),))
         before, after = run(plan, leaves, wanted), run(plan, leaves, wanted)
     if all(map(np.isfinite, before)):
         assert all(starmap(same_bits, zip(before, after, strict=True)))
@@ -273,7 +273,7 @@ def chain(names: Sequence[str], length: int = 300) -> tuple[Value, Value]:
 @pytest.mark.skipif(not native.installed(), reason="llvmlite is not installed")
 @pytest.mark.parametrize("name", FUNCTIONS[:-2])
 def test_functions_of_float32_become_machine_code(name: str) -> None:
-    module = MODULES["native_scalars"]
+    module = MODULES["scalars"]
     _, y = chain((name,), 5)
     (_, task), *others = Plan([y], (module.native_scalars,)).parts
     assert isinstance(task, module.NativeScalarTask)

@@ -19,7 +19,7 @@ from numpy import typing as npt
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.calculus.primitives.shape import EMBED, SLICE
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.copies.small import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -208,12 +208,8 @@ class MarginTask(Task):
             return [step for task in self._embeds for step in task.bind(arrays)]
         (source,) = self.inputs
         steps = self._fills() if self.is_filled else []
-        if not _is_same(arrays[source], places[source]):
-            steps.append(small_copy(places[source], arrays[source]))
-        for value in self.values:
-            if not _is_same(arrays[value], places[value]):
-                steps.append(small_copy(arrays[value], places[value]))
-        return steps
+        steps += placed(places[source], arrays[source])
+        return steps + [x for v in self.values for x in placed(arrays[v], places[v])]
 
     def _fills(self) -> list[Step]:
         """Zeros before and after the slice along each axis."""
@@ -225,7 +221,3 @@ class MarginTask(Task):
                 side = self.whole[(slice(None),) * axis + (part,)]
                 steps += [partial(side.fill, 0)] if side.size else []
         return steps
-
-
-def _is_same(a: Array, b: Array) -> bool:
-    return a.ctypes.data == b.ctypes.data and a.strides == b.strides

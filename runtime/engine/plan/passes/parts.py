@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.shape import EMBED
-from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.copies.small import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -98,17 +98,13 @@ class PartsTask(Task):
             if written[place].any():
                 has_gaps |= not written[place].all()
                 steps.append(partial(np.add, target, arrays[source], target))
-            elif _is_same(target, arrays[source]):
-                is_own = True
             else:
-                steps.append(small_copy(target, arrays[source]))
+                copies = placed(target, arrays[source])
+                is_own |= not copies
+                steps += copies
             written[place] = True
         has_gaps |= not written.all()
         if is_own:
             out[~written] = 0
             return steps
         return [partial(out.fill, 0), *steps] if has_gaps else steps
-
-
-def _is_same(a: Array, b: Array) -> bool:
-    return a.ctypes.data == b.ctypes.data and a.strides == b.strides

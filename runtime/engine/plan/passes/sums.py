@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.primitives.shape import PERMUTE, SLICE
+from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
 from gradwire.runtime.engine.plan.passes.margins import MarginTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -75,56 +76,20 @@ def _replaced(
     tasks: list[Task], kept: Collection[Value], pays: Callable[[Sequence[Value]], bool]
 ) -> list[Task]:
     """The tasks with sums of chains in their place, where that pays for the terms."""
-    links = {task.values[0]: task for task in tasks if _is_link(task)}
-    if len(links) < SHORTEST - 1:
+    if sum(task.values[0].primitive.name == "add" for task in tasks) < SHORTEST - 1:
         return tasks
-    readers = {task.inputs[0]: 0 for task in links.values() if task.inputs[0] in links}
-    if len(readers) < SHORTEST - 2:
-        return tasks
-    for task in tasks:
-        for x in task.inputs:
-            if x in readers:
-                readers[x] += 1
-    inner = {value for value, count in readers.items() if count == 1 and value not in kept}
     shifted = {x for task in tasks if isinstance(task, MarginTask) for x in task.values}
-    chains: dict[Value, SumTask] = {}
+    sums: dict[Value, SumTask] = {}
     dropped: set[Value] = set()
-    for end, task in links.items():
-        if end in inner:
+    for end, (terms, links) in find_chains(tasks, kept).items():
+        if end.size > LARGEST or end.dtype == "float16":
             continue
-        parts = []
-        while True:
-            parts.append(task.inputs[1])
-            if task.inputs[0] not in inner:
-                parts.append(task.inputs[0])
-                break
-            task = links[task.inputs[0]]
-        if shifted and not shifted.isdisjoint(parts):  # one loop with what is around it
+        if not shifted.isdisjoint(terms):  # one loop with what is around it
             continue
-        if len(parts) >= (SHORTEST if end.shape else FEWEST_SCALARS) and pays(parts):
-            above = _links_above(end, links, inner)
-            chains[end] = SumTask(end, parts[::-1], [*above, end])
-            dropped |= above
-    return [chains.get(t.values[0], t) for t in tasks if t.values[0] not in dropped]
-
-
-def _is_link(task: Task) -> bool:
-    return (
-        isinstance(task, PlainTask)
-        and task.value.primitive.name == "add"
-        and task.value.shape == task.inputs[0].shape == task.inputs[1].shape
-        and task.value.size <= LARGEST
-        and task.value.dtype != "float16"
-    )
-
-
-def _links_above(end: Value, links: dict[Value, Task], inner: set[Value]) -> set[Value]:
-    found = set()
-    value = links[end].inputs[0]
-    while value in inner:
-        found.add(value)
-        value = links[value].inputs[0]
-    return found
+        if len(terms) >= (SHORTEST if end.shape else FEWEST_SCALARS) and pays(terms):
+            sums[end] = SumTask(end, terms, links)
+            dropped.update(links[:-1])
+    return [sums.get(t.values[0], t) for t in tasks if t.values[0] not in dropped]
 
 
 class SumTask(Task):

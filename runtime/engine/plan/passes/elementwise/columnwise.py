@@ -7,7 +7,7 @@ bounds of ``rowwise``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from gradwire.runtime.engine.compiler.recipes import Place
-from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     Layout,
     merged,
     sheets_of,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.rows import FOLDS, Lies, lies
+from gradwire.runtime.engine.plan.passes.elementwise.rows import FOLDS, Lies, kinds_of, lies
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
@@ -60,11 +59,15 @@ def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     axes = _axes(tasks)
     if not axes:
         return tasks
-    kinds: dict[Task, Hashable] = {}
-    of_value: dict[Value, Hashable] = {}
-    for task in tasks:
-        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, axes)):
-            kinds[task] = of_value[task.value] = kind
+
+    def reduced(task: PlainTask) -> Shape | None:
+        axis = axis_reduced(task)
+        if axis is None:
+            return None
+        shape = task.inputs[0].shape
+        return shape if axes.get(shape) == axis else ()
+
+    kinds = kinds_of(tasks, reduced, axes.__contains__)
     return in_regions(tasks, kept, kinds.get, _is_worthwhile, ColumnwiseTask, lambda task: None)
 
 
@@ -101,21 +104,6 @@ def axis_reduced(task: Task) -> int | None:
     dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
     dtypes = ("float32",) if value.primitive in _SHIFTED else dtypes
     return axis if axis < len(source.shape) - 1 and source.dtype in dtypes else None
-
-
-def _kind(
-    task: PlainTask, known: Mapping[Value, Hashable], axes: Mapping[Shape, int]
-) -> Hashable | None:
-    """The shape of the columns that a task reads or writes."""
-    value, axis = task.value, axis_reduced(task)
-    if axis is not None:
-        shape = task.inputs[0].shape
-        return shape if axes.get(shape) == axis else None
-    if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
-        return None
-    if value.shape in axes:
-        return value.shape
-    return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
 
 
 def _is_worthwhile(tasks: Sequence[Task]) -> bool:

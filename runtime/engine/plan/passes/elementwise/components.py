@@ -8,7 +8,7 @@ for other sums, see ``rowwise``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
-from gradwire.runtime.engine.plan.native import compiles, native_name
+from gradwire.runtime.engine.plan.native import native_name
 from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
 from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
-from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, narrowed
+from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, kinds_of, narrowed
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -62,11 +62,7 @@ def components(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     if not any(map(_needs_components, tasks)):
         return tasks
     tasks = narrowed(tasks, kept)
-    kinds: dict[Task, Hashable] = {}
-    of_value: dict[Value, Hashable] = {}
-    for task in tasks:
-        if isinstance(task, PlainTask) and (kind := _kind(task, of_value)) is not None:
-            kinds[task] = of_value[task.value] = kind
+    kinds = kinds_of(tasks, _summed, _fits)
     return in_regions(tasks, kept, kinds.get, _is_worthwhile, ComponentsTask, _folding)
 
 
@@ -101,15 +97,10 @@ def _is_sum(task: PlainTask) -> bool:
     return bool(value.attributes["axes"] == (len(source.shape) - 1,))
 
 
-def _kind(task: PlainTask, known: dict[Value, Hashable]) -> Hashable | None:
-    value = task.value
-    if task.inputs and _is_sum(task):
-        return task.inputs[0].shape if _fits(task.inputs[0].shape) else None
-    if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
+def _summed(task: PlainTask) -> Shape | None:
+    if not task.inputs or not _is_sum(task):
         return None
-    if value.shape and value.shape[-1] == 1:
-        return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
-    return value.shape if _fits(value.shape) else None
+    return task.inputs[0].shape if _fits(task.inputs[0].shape) else ()
 
 
 def _fits(shape: Shape) -> bool:

@@ -24,6 +24,7 @@ from gradwire.runtime.calculus.primitives.reduce import (
 )
 from gradwire.runtime.engine.plan.graph import is_zero
 from gradwire.runtime.engine.plan.jobs import Call, cuts
+from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from gradwire.runtime.engine.plan.team import ROOM
@@ -163,6 +164,32 @@ def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     read = {x for task in found for x in task.inputs}
     unread = sources.keys() - read - set(kept)
     return [task for task in found if task.values[0] not in unread]
+
+
+def kinds_of(
+    tasks: Sequence[Task],
+    reduced: Callable[[PlainTask], Shape | None],
+    fits: Callable[[Shape], bool],
+) -> dict[Task, Shape]:
+    """The shapes of the rows that tasks read or write which there is code for: those that ``fits``,
+    and those that are ``reduced``, which is () of another reduction and None of no reduction. What
+    has one element in each row has the shape of the rows that it comes from.
+    """
+    kinds: dict[Task, Shape] = {}
+    known: dict[Value, Shape] = {}
+    for task in tasks:
+        if not isinstance(task, PlainTask):
+            continue
+        value, kind = task.value, reduced(task)
+        is_simple = value.primitive.elementwise and not task.can_fail
+        if kind is None and is_simple and compiles(value, task.inputs):
+            shape = value.shape
+            kind = shape if fits(shape) else next(
+                (known[x] for x in task.inputs if x in known and x.shape == shape), None
+            )  # fmt: skip
+        if kind:
+            kinds[task] = known[value] = kind
+    return kinds
 
 
 def is_alone(task: Task) -> bool:

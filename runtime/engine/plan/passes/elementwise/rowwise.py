@@ -16,7 +16,7 @@ compared with the class, and nothing is written out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.compiler.recipes import Place
 from gradwire.runtime.engine.plan.copies.transposed import copying
-from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     MOST,
     Layout,
@@ -44,6 +43,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     is_alone,
     is_reduction,
     is_slow_if_short,
+    kinds_of,
     length_of,
     lies,
     narrowed,
@@ -87,7 +87,22 @@ ROWS = 64
 def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace every region with a reduction along the last axes by one task."""
     axes = row_axes(tasks)
-    if not _may_have_rows(tasks, axes) or not _kinds(tasks, axes):
+    slow = [task.inputs[0].shape for task in tasks if is_slow_if_short(task)]
+    fewest = FEWEST if len(slow) < MANY else FEWEST_OF_MANY
+    scores = {shape for shape in slow if prod(shape) >= fewest and shape[-1] <= LONGEST}
+
+    def fits(shape: Shape) -> bool:
+        return shape in scores or _fits(shape, axes)
+
+    def reduced(task: PlainTask) -> Shape | None:
+        if not is_reduction(task) and not is_alone(task):
+            return None
+        shape = task.inputs[0].shape
+        is_ours = is_alone(task) or reduces(task, axes.get(shape, 1))
+        return shape if is_ours and fits(shape) else ()
+
+    shapes = {x.shape for task in tasks for x in (*task.values[:1], *task.inputs[:1])}
+    if not any(map(fits, shapes)) or not any(map(is_reduction, tasks)):
         return tasks
     tasks = narrowed(tasks, kept)
     fold = partial(folding, row_axes=axes)
@@ -100,49 +115,8 @@ def rowwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     def is_worthwhile(members: Sequence[Task]) -> bool:
         return any(is_reduction(task) or task.values[0] in summed for task in members)
 
-    return in_regions(tasks, kept, _kinds(tasks, axes).get, is_worthwhile, RowwiseTask, fold)
-
-
-def _kinds(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> dict[Task, Hashable]:
-    """The kinds of the tasks that a region may consist of; none if nothing is reduced."""
-    kinds: dict[Task, Hashable] = {}
-    of_value: dict[Value, Hashable] = {}
-    slow = [task.inputs[0].shape for task in tasks if is_slow_if_short(task)]
-    fewest = FEWEST if len(slow) < MANY else FEWEST_OF_MANY
-    scores = {shape for shape in slow if prod(shape) >= fewest and shape[-1] <= LONGEST}
-    for task in tasks:
-        if isinstance(task, PlainTask) and (kind := _kind(task, of_value, scores, axes)):
-            kinds[task] = of_value[task.value] = kind
-    return kinds if any(map(is_reduction, tasks)) else {}
-
-
-def _may_have_rows(tasks: Sequence[Task], axes: Mapping[Shape, int]) -> bool:
-    """Whether any rows are long enough; finding kinds takes ten times as long."""
-    shapes = {task.values[0].shape for task in tasks}
-    shapes |= {task.inputs[0].shape for task in tasks if task.inputs}
-    return any(_fits(shape, axes) for shape in shapes) or any(map(is_slow_if_short, tasks))
-
-
-def _kind(
-    task: PlainTask,
-    known: dict[Value, Hashable],
-    scores: Collection[Shape],
-    axes: Mapping[Shape, int],
-) -> Hashable | None:
-    """The shape of the rows that a task reads or writes; of one element in each row, that of the
-    rows that it comes from. ``scores`` are shapes whose rows may be short; ``axes``
-    are how many axes a row has, by shape.
-    """
-    value = task.value
-    if is_reduction(task) or is_alone(task):
-        shape = task.inputs[0].shape
-        fits = _fits(shape, axes) or shape in scores
-        return shape if fits and (is_alone(task) or reduces(task, axes.get(shape, 1))) else None
-    if not value.primitive.elementwise or task.can_fail or not compiles(value, task.inputs):
-        return None
-    if value.shape and value.shape[-1] == 1:
-        return next((known[x] for x in task.inputs if x in known and x.shape == value.shape), None)
-    return value.shape if _fits(value.shape, axes) or value.shape in scores else None
+    kinds = kinds_of(tasks, reduced, fits)
+    return in_regions(tasks, kept, kinds.get, is_worthwhile, RowwiseTask, fold)
 
 
 def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:

@@ -21,7 +21,7 @@ from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.copies.small import small_copy
+from gradwire.runtime.engine.plan.copies.small import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view
@@ -126,11 +126,8 @@ class ProductSumTask(Task):
         for side, (parts, stack) in enumerate(zip((lefts, rights), self._all(), strict=True)):
             whole = _joined(parts)
             if whole is None:
-                steps += [
-                    small_copy(place[side], part)
-                    for part, place in zip(parts, places, strict=True)
-                    if not _is_same(part, place[side])
-                ]
+                for part, place in zip(parts, places, strict=True):
+                    steps += placed(place[side], part)
             stacks.append(stack if whole is None else whole)
         out = arrays[self.values[0]]
         steps.append(self._multiplying(stacks[0].T, stacks[1], out))
@@ -174,7 +171,3 @@ def _joined(parts: Sequence[Array]) -> Array | None:
         return None
     shape = (len(parts) * first.shape[0], first.shape[1])
     return as_strided(first, shape, first.strides, writeable=False)
-
-
-def _is_same(a: Array, b: Array) -> bool:
-    return bool(a.ctypes.data == b.ctypes.data) and a.strides == b.strides

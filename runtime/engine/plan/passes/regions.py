@@ -145,11 +145,10 @@ def split(items: Sequence[Region | Task], most: int) -> list[Region | Task]:
     found: list[Region | Task] = []
     for item in items:
         if isinstance(item, Region) and len(item.tasks) > most:
-            tasks = _by_need(item.tasks)
-            starts = _starts(tasks, most)
-            ends = [*starts[1:], len(tasks)]
+            starts = _starts(item.tasks, most)
+            ends = [*starts[1:], len(item.tasks)]
             found += [
-                Region(item.kind, tuple(tasks[start:end]))
+                Region(item.kind, item.tasks[start:end])
                 for start, end in zip(starts, ends, strict=True)
             ]
         else:
@@ -180,30 +179,6 @@ def _numbers(tasks: Sequence[Task]) -> list[int]:
         near = [n if n <= AROUND else -1 for n in away]
         marks.append(f"{task.values[0].primitive.name}{near}")
     return [crc32("".join(marks[max(0, i - AROUND) : i]).encode()) for i in range(len(tasks) + 1)]
-
-
-def _by_need(tasks: Sequence[Task]) -> list[Task]:
-    """The tasks, each right before what needs it, so that little is handed from part to part.
-
-    Depth first, from what nothing reads; of what a task reads, the end of the longest chain first.
-    """
-    makers = {value: i for i, task in enumerate(tasks) for value in task.values}
-    needs = [dict.fromkeys(makers[x] for x in task.inputs if x in makers) for task in tasks]
-    depth: list[int] = []
-    for before in needs:
-        depth.append(1 + max((depth[i] for i in before), default=0))
-    read = {i for before in needs for i in before}
-    found: dict[int, None] = {}
-    stack = [i for i in reversed(range(len(tasks))) if i not in read]
-    entered: set[int] = set()
-    while stack:
-        i = stack[-1]
-        if i in entered:
-            found[stack.pop()] = None
-            continue
-        entered.add(i)
-        stack += sorted((j for j in needs[i] if j not in entered), key=depth.__getitem__)
-    return [tasks[i] for i in found]
 
 
 def readers_of(items: Sequence[Region | Task]) -> dict[Value, int]:

@@ -136,9 +136,9 @@ class ColumnwiseTask(RowwiseTask):
         """The axes before it, and blocks of columns."""
         return (*self.shape[: self.axis], self.blocks)
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+    def straight(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """As of rows, but (…, blocks, levels, columns)."""
-        steps, whole = super().laid_out(arrays)
+        steps, whole = super().straight(arrays)
         return steps, [_cut(x, self.axis, self.blocks) for x in whole]
 
     @property

@@ -163,7 +163,7 @@ class ComponentsTask(RowwiseTask):
         super().__init__(tasks, values, folds)
         self.width = self.shape[-1]
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+    def straight(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """Inputs, results, and sums of rows, in the shape of the rows or with one component. What
         counts for many rows is copied so that each component lies side by side.
         """

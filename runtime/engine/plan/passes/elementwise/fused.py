@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import compiles
-from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     NEAR,
     Layout,
@@ -28,7 +28,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     layout_of,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _kind(task: Task) -> Shape | None:
 
 
 class FusedTask(LoopTask):
-    """A region as one loop, or as tiles if its arrays don't consist of rows."""
+    """A region as one loop over any elements that lie side by side."""
 
     writes_rows = True
 
@@ -120,36 +120,36 @@ class FusedTask(LoopTask):
         """Which rows and sheets are worth calls."""
         return Limits(SHORTEST, LONG, ANY, LARGE)
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
-        """Inputs and results, with copies of inputs of which neighbours are far apart."""
-        steps, straight = self.straightened(arrays)
-        for x in self.inputs:
-            if _is_far(straight[x]):
-                copy = np.empty(x.shape, straight[x].dtype)
-                steps.append(partial(np.copyto, copy, straight[x]))
-                straight = laid_over(straight, {x: copy})
-        return steps, [np.broadcast_to(straight[x], self.shape) for x in self.order]
-
-    def layout(self, whole: Sequence[Array]) -> Layout | None:
-        """Rows of any elements that lie side by side."""
-        return layout_of(whole, len(self.inputs), self.limits, len(self.folds))
-
-    def without_rows(self, arrays: Arrays) -> list[Step]:
-        """The steps where the arrays don't consist of rows: tiles."""
-        copies, arrays = self.apart(arrays)
-        return [*copies, *TiledTask.bind(self, arrays)]
-
-    def apart(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
-        """The arrays with copies of inputs that results overwrite, and the steps that make these:
-        where one operation follows another, a later one may read them.
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array], Layout, list[Step]]:
+        """Inputs of which neighbours are far apart are copied, and where there are no rows, all
+        that does not lie side by side.
         """
-        overwritten = {
-            x: np.empty_like(arrays[x])
-            for x in self.inputs
-            if any(np.may_share_memory(arrays[x], arrays[y]) for y in self.results)
-        }
-        steps: list[Step] = [partial(np.copyto, y, arrays[x]) for x, y in overwritten.items()]
-        return steps, laid_over(arrays, overwritten)
+        whole = [np.broadcast_to(arrays[x], self.shape) for x in self.order]
+        before: list[Step] = []
+        after: list[Step] = []
+
+        def move(i: int) -> None:
+            there, array = arrays[self.order[i]], np.empty(self.shape, whole[i].dtype)
+            if i < len(self.inputs):
+                before.append(copying(whole[i], array))
+            else:
+                after.append(partial(np.copyto, there, array))
+            whole[i] = array
+
+        for i in range(len(self.inputs)):
+            if _is_far(whole[i]):
+                move(i)
+        layout = self._layout(whole)
+        if layout is None:
+            for i, array in enumerate(whole):
+                if not array.flags.c_contiguous:
+                    move(i)
+            layout = self._layout(whole)
+            assert layout is not None, "all lie side by side"
+        return before, whole, layout, after
+
+    def _layout(self, whole: Sequence[Array]) -> Layout | None:
+        return layout_of(whole, len(self.inputs), self.limits, len(self.folds))
 
 
 def _is_far(x: Array) -> bool:

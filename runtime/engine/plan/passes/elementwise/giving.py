@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import NUMPY
@@ -15,6 +13,8 @@ from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step
@@ -39,13 +39,6 @@ class Given:
     def among(self, arrays: Arrays) -> Arrays:
         """All arrays, with one that lies as each of the results will."""
         return laid_over(arrays, self._like)
-
-    def copies(self) -> list[Step]:
-        """The steps that copy the results from there, where nothing else is possible."""
-        return [
-            partial(memory.write, partial(np.copyto, src=self._like[x]))
-            for x, memory in self._memory.items()
-        ]
 
     def writing(
         self,

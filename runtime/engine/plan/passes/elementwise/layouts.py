@@ -85,7 +85,7 @@ def layout_of(
             break
         count += 1
         columns *= lengths[left - 1]
-    if not limits.shortest <= columns <= MOST:
+    if columns < limits.shortest or (left and columns > MOST):
         return None
     if left:
         if prod(lengths[: left - 1]) > max(1, arrays[0].size // limits.sheet):

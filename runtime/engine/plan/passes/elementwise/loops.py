@@ -54,10 +54,7 @@ class LoopTask(TiledTask):
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
         steps, arrays = self._indexed(self.given.among(arrays))
-        more, whole = self.laid_out(arrays)
-        layout = self.layout(whole)
-        if layout is None:
-            return [*self.without_rows(arrays), *self.given.copies()]
+        more, whole, layout, back = self.laid_out(arrays)
         sheets = layout.sheets
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
         totals = [f for f in self.folds if isinstance(f, PartSum) or type(f) is Fold]
@@ -101,21 +98,14 @@ class LoopTask(TiledTask):
 
         job = for_exponents(self.tasks, self.inputs, arrays, job_for)
         clear = [partial(row.fill, 0) for row in added]
+        ends += back
         return [*steps, *more, self.given.writing(job, frames, self.order, clear, ends)]
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
-        """Inputs and results in the shape of the rows, some of them copied so that they lie
-        suitably, and the steps that make these copies.
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array], Layout, list[Step]]:
+        """Inputs and results in the shape of the rows, some of them in other memory so that they
+        lie suitably; how they lie then; the steps that copy inputs there, and results back.
         """
         raise NotImplementedError  # every kind of regions has its own
-
-    def layout(self, whole: Sequence[Array]) -> Layout | None:
-        """How these arrays lie as rows; None if they don't."""
-        raise NotImplementedError  # every kind of regions has its own
-
-    def without_rows(self, arrays: Arrays) -> list[Step]:
-        """The steps where the arrays don't lie as rows."""
-        raise NotImplementedError  # where that may be
 
     def recipe(self, whole: Sequence[Array], layout: Layout, exponents: Exponents) -> Recipe:
         """What is computed of these arrays, of inputs and then of results."""

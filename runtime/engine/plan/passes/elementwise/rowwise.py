@@ -141,7 +141,12 @@ class RowwiseTask(LoopTask):
         """The axes of which each place has a row."""
         return self.shape[: -self.axes]
 
-    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+    def laid_out(self, arrays: Arrays) -> tuple[list[Step], list[Array], Layout, list[Step]]:
+        """Inputs in other memory are copied there."""
+        steps, whole = self.straight(arrays)
+        return steps, whole, self.layout(whole), []
+
+    def straight(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
         """Inputs and results in the shape of the rows, with copies of what has gaps in rows, and
         the steps that make these.
         """

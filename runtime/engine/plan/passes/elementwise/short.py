@@ -89,7 +89,7 @@ def _kind(task: Task) -> Shape | None:
 
 
 class ShortTask(FusedTask):
-    """A few operations as one loop, or as calls of numpy if its arrays don't consist of rows."""
+    """A few operations as one loop."""
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
@@ -122,10 +122,3 @@ class ShortTask(FusedTask):
         places = [Place(i) for i in range(len(self.order))]
         inputs = [np.empty(0, NUMPY[x.dtype]) for x in self.inputs]
         return self.recipe(inputs, Layout([], places, 0), {})
-
-    def without_rows(self, arrays: Arrays) -> list[Step]:
-        """One step for each operation."""
-        copies, arrays = self.apart(arrays)
-        inside = self._scratch(self.tasks[0].value.shape)
-        steps = [step for task in self.tasks for step in task.bind({**inside, **arrays})]
-        return [*copies, *steps]

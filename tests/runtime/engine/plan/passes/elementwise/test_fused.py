@@ -176,7 +176,7 @@ def test_short_rows_are_joined_along_the_axis_before(
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
-def test_short_rows_of_results_that_lie_apart_are_left_to_tiles() -> None:
+def test_short_rows_of_results_that_lie_apart_make_no_row() -> None:
     x, out = np.zeros((30, 4, 2)), np.zeros((30, 4, 4))[..., :2]
     limits = layouts.Limits(5, 20, 1000, 64)
     assert layouts.layout_of([x, x], 1, limits) is not None
@@ -233,7 +233,7 @@ def test_what_is_read_may_lie_backwards_or_apart(
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-4)
 
 
-def test_arrays_that_lie_in_no_rows_go_by_tiles(small: None) -> None:
+def test_arrays_that_lie_in_no_rows_are_copied(small: None) -> None:
     """Of many small sheets, or transposed."""
     trace = Trace()
     x = trace.apply(LEAF, shape=(40, 2, 10), dtype="float32")
@@ -267,7 +267,7 @@ def test_a_region_takes_over_the_memory_of_what_it_reads_last(is_view: bool) -> 
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("lead", [1, 40], ids=["rows", "tiles"])
+@pytest.mark.parametrize("lead", [1, 40], ids=["rows", "copies"])
 def test_what_is_overwritten_is_read_before(
     lead: int, small: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.jobs import Job, Joinable, joined
 from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.elementwise import fused
+from gradwire.runtime.engine.plan.passes.elementwise.layouts import layout_of
 from gradwire.runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
 from gradwire.runtime.engine.plan.plan import Plan
 
@@ -85,13 +87,22 @@ def test_arithmetic_is_equal_bit_for_bit_however_arrays_lie(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("least", [0, 1 << 30], ids=["in place", "apart"])
-def test_without_rows_each_operation_is_a_call(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ShortTask, "layout", lambda *_: None)
+def test_without_rows_all_is_copied_side_by_side(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def layout(arrays: Any, *how: Any) -> Any:
+        asked.append(all(array.flags.c_contiguous for array in arrays))
+        return layout_of(arrays, *how) if asked[-1] else None
+
+    monkeypatch.setattr(fused, "layout_of", layout)
     monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", least)
     outputs, numbers = layouts("float32")
     expected = run(Plan(outputs, ()), outputs, numbers)
     for a, b in zip(run(Plan(outputs, (short,)), outputs, numbers), expected, strict=True):
         np.testing.assert_array_equal(a, b)
+    assert not all(asked)
 
 
 @pytest.mark.night

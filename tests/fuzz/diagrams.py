@@ -59,6 +59,7 @@ def eager() -> Iterator[None]:
         ("gradwire.runtime.engine.plan.memory", "_SMALL", 0),
         ("gradwire.runtime.engine.plan.plan", "WORTH_GIVING", 1),
         ("gradwire.runtime.engine.plan.passes.late", "FEW", 0),
+        ("gradwire.runtime.engine.plan.tasks", "JOINED", 2),
     ]
     for name, values in EAGER.items():
         places += [(MODULES[name].__name__, key, n) for key, n in values.items()]

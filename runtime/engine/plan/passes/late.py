@@ -120,7 +120,6 @@ native_lookups = LatePass("lookups", "native_lookups", _sparse)
 native_convolutions = NativePass("windows.native_convolutions", "native_convolutions", _of_images)
 convolutions = LatePass("windows.convolutions", "convolutions", _of_images)
 poolings = NativePass("windows.poolings", "poolings", computing("windows", "fold"))
-joins = LatePass("joins", "joins", computing("concat"))
 product_sums = LatePass("products.product_sums", "product_sums", computing("matmul", times=3))
 margins = NativePass("margins", "margins", _embedded)
 parts = LatePass("parts", "parts", _embedded)
@@ -138,7 +137,6 @@ fused = NativePass("elementwise.fused", "fused", _large)
 tiles = LatePass("elementwise.tiles", "tiles", _large)
 native_products = NativePass("products.native_products", "native_products", computing("matmul"))
 compiled = NativePass("compiled", "compiled", _next_to_machine_code)
-small_copies = NativePass("small.small_copies", "small_copies", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
 small_products = NativePass(
     "products.small_products", "small_products", computing("matmul", times=32)
@@ -147,15 +145,15 @@ merges = LatePass("merges", "merges", computing("permute_dims"))
 margins_shared = LatePass("margins", "margins_shared", _embedded)
 
 DEFAULT: tuple[Pass, ...] = (
-    lookups, convolutions, joins, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,
+    lookups, convolutions, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,
     merges, margins_shared,
 )  # fmt: skip
 """The passes that need only numpy."""
 
 FAST: tuple[Pass, ...] = (
-    native_lookups, native_convolutions, convolutions, poolings, joins, product_sums, margins,
+    native_lookups, native_convolutions, convolutions, poolings, product_sums, margins,
     parts, sums_of_others, rowwise, columnwise, components, groups, native_scalars, scalars, short,
-    fused, tiles, native_products, small_products, compiled, small_copies, solutions, merges,
+    fused, tiles, native_products, small_products, compiled, solutions, merges,
     margins_shared,
 )  # fmt: skip
 """The passes with machine code, for which the ``fast`` extra is needed."""

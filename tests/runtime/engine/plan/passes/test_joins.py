@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.plan.passes.joins import JoinTask
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 
 def test_parts_of_a_block_are_one_copy_and_others_are_joined_by_numpy() -> None:
@@ -19,7 +19,7 @@ def test_parts_of_a_block_are_one_copy_and_others_are_joined_by_numpy() -> None:
     expected, out = block.reshape(16, 3), np.zeros((16, 3), np.float32)
     for places, is_one in ((block, True), ([x.copy() for x in block], False)):
         arrays = {**dict(zip(leaves, places, strict=True)), whole: out}
-        (step,) = JoinTask(whole, leaves).bind(arrays)
+        (step,) = PlainTask(whole, leaves).bind(arrays)
         assert (isinstance(step, partial) and step.func is np.copyto) == is_one
         out.fill(0)
         step()

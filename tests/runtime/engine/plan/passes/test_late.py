@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 DIAGRAMS = sorted((Path(__file__).parents[5] / "assets" / "diagrams").glob("*.gradwire.json"))
 
 
-NEXT_TO_JOBS = ("compiled", "small_copies")
-"""What these replace is computed as before, but next to machine code."""
+NEXT_TO_JOBS = ("compiled",)
+"""What this replaces is computed as before, but next to machine code."""
 
 
 class Watched:

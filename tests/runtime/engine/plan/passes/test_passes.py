@@ -32,8 +32,8 @@ from tests.runtime.engine.programs import FAMILIES, Array, Written, exact
 from tests.together import together
 
 EXACT = (
-    "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "joins", "parts",
-    "margins", "margins_shared", "small_copies",
+    "convolutions", "sums", "sums_of_others", "groups", "groups_of_few", "parts",
+    "margins", "margins_shared",
 )  # fmt: skip
 CHOICES: dict[str, tuple[passes.Pass, ...]] = {
     "none": (),
@@ -61,7 +61,6 @@ EAGER = {
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
     "margins": {"LEAST": 100},
-    "joins": {"FEWEST": 2},
     "product_sums": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""
@@ -88,6 +87,7 @@ def eager(monkeypatch):
             monkeypatch.setattr(MODULES[name], constant, value)
     monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
     monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", 0)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.tasks.JOINED", 2)
     monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)
 
 

@@ -148,6 +148,6 @@ def test_large_matrices_and_those_for_several_are_numpys(shapes: Any) -> None:
 def test_without_a_compiler_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "installed", lambda: False)
     outputs, _ = program((4, 4), 2, "float32")
-    for some in (passes.solutions, passes.compiled, passes.small_copies):
+    for some in (passes.solutions, passes.compiled):
         kinds = {type(task).__name__ for _, task in Plan(outputs, (some,)).parts}
         assert kinds <= {"PlainTask"}

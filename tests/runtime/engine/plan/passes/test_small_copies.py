@@ -12,7 +12,7 @@ from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.copies.small import copies, small_copy
 from gradwire.runtime.engine.plan.jobs import Joinable
-from gradwire.runtime.engine.plan.passes.small.small_copies import SmallCopyTask, small_copies
+from gradwire.runtime.engine.plan.passes.compiled import SmallCopyTask, compiled
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -76,7 +76,7 @@ def test_arrays_are_joined_and_embedded(dtype: str) -> None:
     ]
     rng = np.random.default_rng(0)
     numbers = {v: rng.standard_normal(v.shape) for v in (x, y)}
-    plan, reference = Plan(outputs, (small_copies,)), Plan(outputs, ())
+    plan, reference = Plan(outputs, (compiled,)), Plan(outputs, ())
     for each in (plan, reference):
         for value, array in numbers.items():
             each.leaves[value][...] = array

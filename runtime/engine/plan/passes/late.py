@@ -139,7 +139,7 @@ native_products = NativePass("products.native_products", "native_products", comp
 compiled = NativePass("compiled", "compiled", _next_to_machine_code)
 solutions = NativePass("small.solutions", "solutions", _of_matrices)
 small_products = NativePass(
-    "products.small_products", "small_products", computing("matmul", times=32)
+    "products.native_products", "small_products", computing("matmul", times=32)
 )
 merges = LatePass("merges", "merges", computing("permute_dims"))
 margins_shared = LatePass("margins", "margins_shared", _embedded)

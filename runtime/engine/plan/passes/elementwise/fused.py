@@ -96,11 +96,15 @@ def _repeats_row(task: Task) -> bool:
 
 
 def _kind(task: Task) -> Shape | None:
-    if not isinstance(task, PlainTask) or not task.operation.elementwise:
+    shape = shape_of(task)
+    return shape if shape is not None and prod(shape) >= LARGE else None
+
+
+def shape_of(task: Task) -> Shape | None:
+    """The shape of what is elementwise, if there is code for it."""
+    if not isinstance(task, PlainTask) or not task.operation.elementwise or task.can_fail:
         return None
-    value = task.value
-    compilable = compiles(value, task.inputs, task.operation)
-    return value.shape if value.size >= LARGE and not task.can_fail and compilable else None
+    return task.value.shape if compiles(task.value, task.inputs, task.operation) else None
 
 
 class FusedTask(LoopTask):

@@ -19,16 +19,15 @@ import numpy as np
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
-from gradwire.runtime.engine.plan.native import compiles
-from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask
+from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, shape_of
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout, Limits
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
-from gradwire.runtime.engine.plan.passes.products.small_products import is_small_product
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.passes.products.native_products import is_small_product
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 FEW = 24
 """Operations of one loop, at most: what repeats has few loops that are alike."""
@@ -49,7 +48,7 @@ def short(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace regions of short elementwise tasks where there are many that are alike."""
     if sum(map(_counts, tasks)) < FEWEST:
         return tasks
-    found = in_regions(tasks, kept, _kind, _is_worthwhile, ShortTask, _no_fold, most=FEW)
+    found = in_regions(tasks, kept, _kind, bool, ShortTask, lambda task: None, most=FEW)
     loops = [task.pattern() if isinstance(task, ShortTask) else None for task in found]
     chosen = _chosen(Counter(loop for loop in loops if loop is not None))
     return [
@@ -71,21 +70,9 @@ def _chosen(loops: Counter[Recipe]) -> set[Recipe]:
     return {loop for loop, _ in often[:DIFFERENT]}
 
 
-def _is_worthwhile(tasks: Sequence[Task]) -> bool:
-    return len(tasks) > 0
-
-
-def _no_fold(task: PlainTask) -> Fold | None:
-    return None
-
-
 def _kind(task: Task) -> Shape | None:
-    if not isinstance(task, PlainTask) or not task.operation.elementwise or task.can_fail:
-        return None
-    shape = task.value.shape
-    if not 1 < prod(shape) < LARGE or not compiles(task.value, task.inputs, task.operation):
-        return None
-    return shape
+    shape = shape_of(task)
+    return shape if shape is not None and 1 < prod(shape) < LARGE else None
 
 
 class ShortTask(FusedTask):

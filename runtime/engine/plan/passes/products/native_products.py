@@ -4,18 +4,24 @@ For processors with registers of 8 or 16 float32, which multiply and add at once
 products leaves time on the table, as it packs both operands, and cuts the result into tiles of one
 size. A product takes terms in an order of its own, the same for all elements and whatever the
 number of threads, so results differ from the library's by rounding.
+
+Small products are compiled where a plan has many: a call of a library from Python takes longer than
+such a product. Machine code is called in a row, together with what is elementwise in between, so
+that a network of narrow layers, or one that is evaluated for each step of a solver, becomes few
+calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.linear import MATMUL
+from gradwire.runtime.calculus.primitives.shape import PERMUTE
 from gradwire.runtime.engine.compiler.computing import contiguous, product
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.native import machine
@@ -32,6 +38,12 @@ LARGE = 1 << 17
 WIDE = 8
 """Float32 in a register from which machine code is faster."""
 
+FEWEST = 32
+"""Products from which compiling them is worthwhile."""
+
+DIFFERENT = 8
+"""Kinds of products that a plan may have: compiling each takes about a tenth of a second."""
+
 
 def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large matrix products by machine code."""
@@ -41,6 +53,28 @@ def native_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
         else task
         for task in tasks
     ]
+
+
+def small_products(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace small products where there are many that are alike, if there is a compiler."""
+    products = [task for task in tasks if is_small_product(task)]
+    if not FEWEST <= len(products) or len(set(map(_kind, products))) > DIFFERENT:
+        return tasks
+    return [ProductTask(task) if is_small_product(task) else task for task in tasks]
+
+
+def is_small_product(task: Task) -> TypeGuard[PlainTask]:
+    """Whether a task is a product of matrices that may be compiled where there are many."""
+    if type(task) is not PlainTask or not is_product(task.value):
+        return False
+    work = work_of(task.value)
+    return work > 0 and not is_large(work)
+
+
+def _kind(task: PlainTask) -> Hashable:
+    """What decides how a product is compiled, but for how operands lie that are other views."""
+    shapes = (x.shape for x in task.inputs)
+    return task.value.dtype, *shapes, *(x.primitive is PERMUTE for x in task.inputs)
 
 
 def is_product(value: Value) -> bool:

@@ -100,7 +100,7 @@ def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
     assert min(of["rowwise"]["MANY"], of["columnwise"]["MANY"]) == 16
     assert (of["scalars"]["SMALLEST"], of["groups"]["FEWEST"]) == (4, 8)
     assert (of["sums"]["SHORTEST"] - 1, of["product_sums"]["FEWEST"]) == (7, 3)
-    assert of["small_products"]["FEWEST"] == 32
+    assert of["native_products"]["FEWEST"] == 32
 
 
 @pytest.mark.parametrize("times", [late.FEW - 1, late.FEW])

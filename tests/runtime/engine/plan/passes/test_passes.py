@@ -47,8 +47,7 @@ CODE = (
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
-    "native_products": {"LARGE": 1, "WIDE": 1},
-    "small_products": {"FEWEST": 1, "DIFFERENT": 100},
+    "native_products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 2, "MOST": 16, "SLOW": 2},

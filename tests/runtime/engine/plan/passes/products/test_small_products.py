@@ -20,7 +20,7 @@ pytest.importorskip("llvmlite")
 
 pytestmark = pytest.mark.night
 
-MODULE = "gradwire.runtime.engine.plan.passes.products.small_products"
+MODULE = "gradwire.runtime.engine.plan.passes.products.native_products"
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,19 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
+_EXACT = 17
+"""From here on ``log(1 + exp(x))`` is ``x`` in float32."""
+
+
 def elu(x: Staged, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Staged:
-    """An ELU of a scaled ``x``, scaled again."""
-    y = put("Elu", x if input_scale == 1 else x * input_scale, alpha=float(alpha))
+    """``x`` above 0, ``alpha * (exp(input_scale * x) - 1)`` below, all scaled."""
+    if input_scale == 1:
+        y = put("Elu", x, alpha=float(alpha))
+    elif input_scale > 0:
+        y = put("Elu", x * input_scale, alpha=round(alpha * input_scale, 9)) / input_scale
+    else:
+        below = put("Expm1", put("Clip", x, max=0.0, min=None) * input_scale) * alpha
+        y = put("Where", x > 0, x, below)
     return y if scale == 1 else y * scale
 
 
@@ -33,12 +43,18 @@ def prelu(x: Staged, slope: Staged) -> Staged:
 
 def relu6(x: Staged) -> Staged:
     """``min(max(x, 0), 6)``; the gradient at 0 and 6 is 0."""
-    return put("Minimum", put("Relu", x), x.like(6.0))
+    return hard_tanh(x, 0, 6)
+
+
+def hard_tanh(x: Staged, low: float = -1, high: float = 1) -> Staged:
+    """``x`` between two numbers; the gradient at them is 0, where that of a Clip is 1."""
+    y = put("Where", x <= low, x.like(low), x) if low else put("Relu", x)
+    return put("Where", y >= high, y.like(high), y)
 
 
 def hard_sigmoid(x: Staged, slope: float = 1 / 6, offset: float = 0.5) -> Staged:
-    """``slope * x + offset`` between 0 and 1."""
-    return put("Clip", x * slope + offset, min=0.0, max=1.0)
+    """``slope * x + offset`` between 0 and 1, where the gradient is 0."""
+    return hard_tanh(x * slope + offset, 0, 1)
 
 
 def mish(x: Staged) -> Staged:
@@ -46,9 +62,11 @@ def mish(x: Staged) -> Staged:
     return x * put("Tanh", put("Softplus", x))
 
 
-def softplus(x: Staged, beta: float = 1) -> Staged:
-    """``log(1 + exp(beta * x)) / beta``."""
-    return put("Softplus", x) if beta == 1 else put("Softplus", x * beta) / beta
+def softplus(x: Staged, beta: float = 1, threshold: float = 20) -> Staged:
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` where ``beta * x`` is above a threshold."""
+    scaled = x if beta == 1 else x * beta
+    y = put("Softplus", scaled) if beta == 1 else put("Softplus", scaled) / beta
+    return y if threshold >= _EXACT else put("Where", scaled > threshold, x, y)
 
 
 def swish(x: Staged, beta: float = 1) -> Staged:

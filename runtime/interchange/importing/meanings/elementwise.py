@@ -58,7 +58,16 @@ def remainder(a: Staged, b: Staged) -> Staged:
 
 def scaled_sum(kind: str, a: Staged, b: Staged, alpha: Operand = 1) -> Staged:
     """``a + alpha * b``, or ``a - alpha * b``."""
+    if isinstance(alpha, float) and not b.is_float:
+        b = b.stage.cast(b, a.dtype if a.is_float else "float32")
     return put(kind, a, b if alpha == 1 else b * alpha)
+
+
+def extreme(kind: str, a: Staged, b: Staged) -> Staged:
+    """The Maximum or Minimum; of booleans it is one, too."""
+    if a.dtype == b.dtype == "bool":
+        return put("Or" if kind == "Maximum" else "And", a, b)
+    return put(kind, a, b)
 
 
 def number_of(kind: str, a: Staged, b: Staged) -> Staged:
@@ -140,7 +149,7 @@ def nan_to_num(
 def logit(x: Staged, eps: float | None = None) -> Staged:
     """``log(x / (1 - x))``."""
     x = x if eps is None else put("Clip", x, min=float(eps), max=1 - float(eps))
-    return put("Log", x / (1.0 - x))
+    return put("Log", x) - put("Log1p", -x)  # whose gradient at 0 and 1 is infinite, not NaN
 
 
 def heaviside(x: Staged, values: Staged) -> Staged:

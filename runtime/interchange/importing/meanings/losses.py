@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings.elementwise import times_logarithm
+from gradwire.runtime.interchange.importing.meanings.reductions import norm
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 Reduction: TypeAlias = Literal["none", "mean", "sum"]
 REDUCTIONS: dict[str, Reduction] = {"none": "none", "mean": "mean", "sum": "sum"}
 """By the names that most systems have for them."""
+_NEGLIGIBLE = 1e-6
+"""A least length of vectors that only those of zeros are below."""
 NOTHING_COUNTS = (
     "No label counts here: all are ignored, or of classes with weight 0. The mean over none of "
     "them is NaN, 0 ÷ 0, with a gradient of 0: leave such a batch out, or add up with "
@@ -146,16 +149,30 @@ def multi_margin(
     return reduced(terms if weight is None else terms * x.stage.take(weight, target, 0), reduction)
 
 
-def by_sign(near: Staged, far: Staged, target: Staged, reduction: Reduction = "mean") -> Staged:
-    """One term where the target is 1, another one where it is -1."""
-    return reduced(put("Where", put("Equal", target, target.like(1)), near, far), reduction)
+def by_sign(
+    near: Staged, far: Staged, target: Staged, reduction: Reduction = "mean", both: bool = False
+) -> Staged:
+    """One term where the target is 1, another one where it is -1, else none or ``both``."""
+    is_near, is_far = (put("Equal", target, target.like(sign)) for sign in (1, -1))
+    other = near + far if both else near.like(0)
+    return reduced(put("Where", is_near, near, put("Where", is_far, far, other)), reduction)
 
 
-def cosine(a: Staged, b: Staged, axis: int = 1) -> Staged:
-    """``sum(a * b) / (|a| * |b|)`` along an axis."""
+def cosine(a: Staged, b: Staged, axis: int = 1, least: float = 0.0) -> Staged:
+    """``sum(a * b) / (|a| * |b|)`` along an axis; lengths are at least some number."""
     a, b = together(a, b)
+    if least > _NEGLIGIBLE:
+        lengths = (norm(x, 2, (axis,), keepdims=True) for x in (a, b))
+        one, other = (x / _at_least(n, least) for x, n in zip((a, b), lengths, strict=True))
+        return put("Sum", one * other, axis=(axis,))
     order = [i for i in range(a.ndim) if i != axis % a.ndim] + [axis % a.ndim]
     return put("CosineSimilarity", a.stage.transpose(a, order), b.stage.transpose(b, order))
+
+
+def _at_least(x: Staged, least: float) -> Staged:
+    """``x``, or some number that it isn't below, with the gradient of ``x`` all the same."""
+    above = put("Clip", x, min=least, max=None)
+    return x + put("StopGradient", above - x, name="numerical stability")
 
 
 def divergence(
@@ -178,6 +195,7 @@ def poisson(
     """Minus the logarithm of a Poisson probability of the rate ``x``; with its constant by
     Stirling's formula, for targets above 1, only where it is ``full``.
     """
+    x = x if x.is_float else x.stage.cast(x, "float32")
     y = put("Exp", x) - target * x if logarithm else x - target * put("Log", x + eps)
     if full:
         large = target > 1

@@ -82,6 +82,15 @@ def median(x: Staged, axis: int = -1, keepdims: bool = False) -> list[Staged]:
     return kth(x, (x.shape[axis] + 1) // 2, axis, keepdims)
 
 
+def shared(x: Staged, y: Staged) -> Staged:
+    """``y``, a number that is among those of ``x``, which share its gradient if they equal it."""
+    if not x.is_float or y.array is not None:
+        return y
+    equal = put("Equal", x, y)
+    mean = put("Sum", put("Where", equal, x, x.like(0))) / put("Sum", x.stage.cast(equal, x.dtype))
+    return put("StopGradient", y) + (mean - put("StopGradient", mean))
+
+
 def count_below(x: Staged, edges: Staged, right: bool = False) -> Staged:
     """How many edges, or of those in its row, lie below each element, or equal it (``right``)."""
     edges = unsqueeze(edges, (-2,)) if edges.ndim > 1 else edges

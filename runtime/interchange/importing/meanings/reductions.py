@@ -36,7 +36,18 @@ def norm(
         return reduce("Max" if order == math.inf else "Min", size, axes, keepdims)
     if isinstance(order, str) or not order:
         raise UnsupportedError("norm", f"of order {order}")
-    return reduce("Sum", size ** float(order), axes, keepdims) ** (1 / float(order))
+    power = float(order)
+    if power < 0:
+        return reduce("Sum", size**power, axes, keepdims) ** (1 / power)
+    return _power(reduce("Sum", _power(size, power), axes, keepdims), 1 / power)
+
+
+def _power(x: Staged, power: float) -> Staged:
+    """``x ** power``; the gradient at 0 is 0, where below 1 it would be infinite."""
+    if power >= 1:
+        return x**power
+    zero = put("Equal", x, x.like(0))
+    return put("Where", zero, x.like(0), put("Where", zero, x.like(1), x) ** power)
 
 
 def mean_and_variance(x: Staged, axes: Sequence[int]) -> tuple[Staged, Staged]:
@@ -80,5 +91,6 @@ def running_log_sum_exp(x: Staged, axis: int, reverse: bool = False) -> Staged:
 def differences(x: Staged, axis: int = -1, times: int = 1) -> Staged:
     """Differences of neighbours, and of these."""
     for _step in range(times):
-        x = x.stage.cut(x, axis, 1, None) - x.stage.cut(x, axis, 0, -1)
+        after, before = x.stage.cut(x, axis, 1, None), x.stage.cut(x, axis, 0, -1)
+        x = put("Xor", after, before) if x.dtype == "bool" else after - before
     return x

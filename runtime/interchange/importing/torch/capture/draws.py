@@ -12,6 +12,7 @@ import torch
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.sources import Constant
 from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_of
+from gradwire.runtime.interchange.importing.torch.operators.products import scale_and_dropped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,9 @@ _PLAIN = frozenset(
 )
 _AROUND = frozenset({"normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor"})
 """Those with a mean and a deviation, which are blocks of their own."""
+_DROPOUTS = frozenset(
+    {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "native_dropout"}
+)
 
 
 def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None:
@@ -38,10 +42,16 @@ def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None
         return numbers
     if name == "bernoulli":  # 1 where the block's number is below the probability
         return 1 - numbers
-    if name in ("dropout", "feature_dropout", "native_dropout"):
+    if name not in _DROPOUTS:
+        return None
+    if "alpha" in name:
+        lost = scale_and_dropped(float(args[1]))[1] if args[1] < 1 else 0.0
+        kept = ~np.isclose(numbers, lost, rtol=1e-4)
+    else:
         kept = (numbers != 0) | (numbers_of(args[0]) == 0)
-        return np.where(kept, 1, 0).astype(numbers.dtype)
-    return None
+    if name.startswith("feature"):
+        kept = kept.all(axis=tuple(range(2, kept.ndim)), keepdims=True)
+    return np.where(kept, 1, 0).astype(numbers.dtype)
 
 
 def with_draws(diagram: Diagram, draws: Mapping[str, NDArray[Any]]) -> Diagram | None:

@@ -37,20 +37,18 @@ enter({
         "LeakyRelu", x, slope=float(negative_slope)
     ),
     "elu": meaning(act.elu),
-    "celu": lambda _, x, alpha=1.0: act.elu(x / alpha) * alpha,
+    "celu": lambda _, x, alpha=1.0: act.elu(x, alpha, 1, 1 / alpha),
     "prelu": meaning(act.prelu),
-    "relu6": lambda _, x: put("Clip", put("Relu", x), max=6.0),
-    "hardtanh": lambda _, x, min_val=-1, max_val=1: put(
-        "Clip", x, min=float(min_val), max=float(max_val)
-    ),
+    "relu6": meaning(act.relu6),
+    "hardtanh": meaning(act.hard_tanh),
     "hardsigmoid": meaning(act.hard_sigmoid),
     "hardswish": lambda _, x: x * act.hard_sigmoid(x),
     "mish": meaning(act.mish),
     "selu": meaning(act.selu),
-    "softplus": lambda _, x, beta=1, threshold=20: act.softplus(x, beta),  # which is of accuracy
+    "softplus": lambda _, x, beta=1, threshold=20: act.softplus(x, beta, threshold),
     "log_sigmoid": meaning(act.log_sigmoid),
     "threshold": lambda stage, x, threshold, value: put(
-        "Where", x > threshold, x, like(stage, value, x)
+        "Where", x > threshold, x, stage.cast(like(stage, value, x), x.dtype)
     ),
     "hardshrink": lambda _, x, lambd=0.5: put("Where", put("Abs", x) > lambd, x, x.like(0)),
     "softshrink": lambda _, x, lambd=0.5: x - put("Clip", x, min=-float(lambd), max=float(lambd)),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _UNARY = {
     "abs": "Abs", "absolute": "Abs", "neg": "Neg", "negative": "Neg", "square": "Square",
-    "sign": "Sign", "floor": "Floor", "ceil": "Ceil", "isnan": "IsNaN", "isinf": "IsInf",
-    "isfinite": "IsFinite", "logical_not": "Not",
+    "floor": "Floor", "ceil": "Ceil", "isnan": "IsNaN", "isinf": "IsInf",
+    "isfinite": "IsFinite",
 }  # fmt: skip
 _OF_FLOATS = {
     "exp": "Exp", "expm1": "Expm1", "log": "Log", "log1p": "Log1p", "sqrt": "Sqrt", "sin": "Sin",
@@ -34,12 +34,12 @@ _OF_FLOATS = {
 }  # fmt: skip
 """Functions of whole numbers as floats."""
 _BINARY = {
-    "mul": "Mul", "multiply": "Mul", "maximum": "Maximum", "minimum": "Minimum",
-    "remainder": "Mod", "atan2": "Arctan2", "arctan2": "Arctan2", "gt": "Greater",
-    "greater": "Greater", "ge": "GreaterEqual", "greater_equal": "GreaterEqual", "lt": "Less",
-    "less": "Less", "le": "LessEqual", "less_equal": "LessEqual", "eq": "Equal", "ne": "NotEqual",
-    "not_equal": "NotEqual", "pow": "Pow",
+    "mul": "Mul", "multiply": "Mul", "remainder": "Mod", "atan2": "Arctan2",
+    "arctan2": "Arctan2", "gt": "Greater", "greater": "Greater", "ge": "GreaterEqual",
+    "greater_equal": "GreaterEqual", "lt": "Less", "less": "Less", "le": "LessEqual",
+    "less_equal": "LessEqual", "eq": "Equal", "ne": "NotEqual", "not_equal": "NotEqual",
 }  # fmt: skip
+_EXTREMES = {"Maximum": ("maximum", "max.other"), "Minimum": ("minimum", "min.other")}
 _LOGIC = ("and", "or", "xor")
 
 
@@ -63,6 +63,12 @@ def _div(stage: Stage, a: Operand, b: Operand, rounding_mode: str | None = None)
     y = put("Floor", y) if rounding_mode == "floor" else el.truncated(y)
     floats = (x.is_float if isinstance(x, Staged) else isinstance(x, float) for x in (a, b))
     return y if any(floats) else stage.cast(y, "int64")
+
+
+def _power(a: Staged, b: Staged) -> Staged:
+    if not a.is_float and not b.is_float and b.array is not None and (b.array < 0).any():
+        raise UnsupportedError("pow", "of whole numbers to a power below 0, as PyTorch refuses it")
+    return put("Pow", a, b)
 
 
 def _clamp(
@@ -107,10 +113,18 @@ enter({
     **dict.fromkeys(
         ("bitwise_right_shift", "__rshift__"), of_pair(partial(put, "Bits", op="right"))
     ),
-    "bitwise_not": meaning(el.inverted),
+    "bitwise_not": meaning(el.inverted), "pow": of_pair(_power),
+    "logical_not": lambda stage, x: put("Not", stage.cast(x, "bool")),
+    **{name: of_pair(partial(el.extreme, kind)) for kind, names in _EXTREMES.items()
+       for name in names},
+    "sign": lambda _, x: x if x.dtype == "bool" else put("Sign", x),
     "add": of_pair(partial(el.scaled_sum, "Add")),
-    "addcmul": lambda stage, x, a, b, value=1: el.scaled_sum("Add", *pair(stage, x, a * b), value),
-    "addcdiv": lambda stage, x, a, b, value=1: el.scaled_sum("Add", *pair(stage, x, a / b), value),
+    "addcmul": lambda stage, x, a, b, value=1: el.scaled_sum(
+        "Add", *pair(stage, x, put("Mul", *pair(stage, a, b))), value
+    ),
+    "addcdiv": lambda stage, x, a, b, value=1: el.scaled_sum(
+        "Add", *pair(stage, x, put("Div", *pair(stage, a, b))), value
+    ),
     **dict.fromkeys(("sub", "subtract"), of_pair(partial(el.scaled_sum, "Sub"))),
     "rsub": lambda stage, a, b, alpha=1: el.scaled_sum("Sub", *pair(stage, b, a), alpha),
     **dict.fromkeys(("div", "divide", "true_divide"), _div),
@@ -129,9 +143,9 @@ enter({
     "log2": lambda _, x: el.logarithm(x, 2),
     "log10": lambda _, x: el.logarithm(x, 10),
     "logaddexp": meaning(el.log_add_exp),
-    "logaddexp2": lambda _, a, b: (
-        el.log_add_exp(a * math.log(2), b * math.log(2)) * (1 / math.log(2))
-    ),
+    "logaddexp2": lambda _, a, b: el.log_add_exp(
+        *(_floating(x) * math.log(2) for x in (a, b))
+    ) * (1 / math.log(2)),
     "hypot": meaning(el.hypotenuse),
     **dict.fromkeys(("sinc", "special_sinc"), lambda _, x: el.sinc(_floating(x))),
     "deg2rad": lambda _, x: _floating(x) * (math.pi / 180),

@@ -181,7 +181,6 @@ for _rank, _name in enumerate(("linear", "bilinear", "trilinear"), 1):
     enter({
         f"conv{_rank}d": _conv,
         f"conv_transpose{_rank}d": _conv_transpose,
-        f"conv_transpose{_rank}d.input": _conv_transpose,
         f"max_pool{_rank}d": _max,
         f"max_pool{_rank}d_with_indices": _without_places(_max),
         f"avg_pool{_rank}d": _batched(_avg_pool, _rank),

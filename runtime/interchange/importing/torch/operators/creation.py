@@ -41,6 +41,8 @@ def _dtype_of(value: Number) -> str:
 def _arange(stage: Stage, *bounds: Any, dtype: Any = None, **_: Any) -> Staged:
     """Numbers from a start up to an end, by a step."""
     numbers = [b for b in bounds if isinstance(b, int | float)]
+    if dtype == "int64":
+        numbers = [int(b) for b in numbers]
     checked([len(range(*(math.ceil(b) for b in numbers)))] if len(numbers) < 3 else ())
     if len(numbers) == 3:
         checked([math.ceil((numbers[1] - numbers[0]) / numbers[2])])

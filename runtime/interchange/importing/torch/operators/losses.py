@@ -46,7 +46,12 @@ def _cosine_embedding(
 ) -> Staged:
     """1 less the cosine where the target is 1, the cosine above a margin where it is -1."""
     cosine = losses.cosine(a, b, -1)
-    return losses.by_sign(1.0 - cosine, put("Relu", cosine - margin), target, _HOW[reduction])
+    return losses.by_sign(1.0 - cosine, _at_least_0(cosine - margin), target, _HOW[reduction])
+
+
+def _at_least_0(x: Staged) -> Staged:
+    """``x`` or 0; at 0 gradient passes, where it doesn't through a Relu."""
+    return put("Clip", x, min=0.0, max=None)
 
 
 enter({
@@ -69,12 +74,12 @@ enter({
         losses.multi_margin(x, target, _HOW[reduction], p, margin, weight)
     ),
     "margin_ranking_loss": lambda _, a, b, target, margin=0.0, reduction=1: losses.reduced(
-        put("Relu", margin - target * (a - b)), _HOW[reduction]
+        _at_least_0(margin - target * (a - b)), _HOW[reduction]
     ),
     "hinge_embedding_loss": lambda _, x, target, margin=1.0, reduction=1: losses.by_sign(
-        x, put("Relu", margin - x), target, _HOW[reduction]
+        x, _at_least_0(margin - x), target, _HOW[reduction], both=True
     ),
-    "cosine_similarity": lambda _, a, b, dim=1, eps=1e-8: losses.cosine(a, b, dim),
+    "cosine_similarity": lambda _, a, b, dim=1, eps=1e-8: losses.cosine(a, b, dim, eps),
     "cosine_embedding_loss": _cosine_embedding,
     "kl_div": lambda _, x, target, reduction=1, log_target=False: losses.divergence(
         x, target, _HOW[reduction], log_target
@@ -96,10 +101,7 @@ enter({
     ),
     "triplet_margin_loss": (
         lambda stage, a, b, c, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1: losses.reduced(
-            put(
-                "Relu",
-                norm(a - b + eps, p, (-1,)) - norm(a - c + eps, p, (-1,)) + margin,
-            ),
+            _at_least_0(norm(a - b + eps, p, (-1,)) - norm(a - c + eps, p, (-1,)) + margin),
             _HOW[reduction],
         )
     ),

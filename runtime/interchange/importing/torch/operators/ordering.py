@@ -44,10 +44,19 @@ def _sort(x: Staged, places: Staged, dim: int = -1) -> list[Staged]:
     return [take_along(x, places, dim), places]
 
 
-def _bucketize(stage: Stage, x: Staged, edges: Staged, right: bool = False, **_: Any) -> Staged:
+def _searched(
+    x: Staged, edges: Staged, right: bool, out_int32: bool, sorter: Staged | None = None
+) -> Staged:
+    edges = edges if sorter is None else take_along(edges, sorter, -1)
+    return x.stage.cast(ordering.count_below(x, edges, right), "int32" if out_int32 else "int64")
+
+
+def _bucketize(
+    stage: Stage, x: Staged, edges: Staged, *, right: bool = False, out_int32: bool = False
+) -> Staged:
     if edges.ndim != 1:
         raise UnsupportedError("bucketize", "each row has edges of its own")
-    return ordering.count_below(x, edges, right)
+    return _searched(x, edges, right, out_int32)
 
 
 def _size(x: Staged, least: int) -> int:
@@ -96,8 +105,6 @@ def _different(
 
 enter({
     "max": lambda _, x: put("Max", x), "min": lambda _, x: put("Min", x),
-    "max.other": lambda _, a, b: put("Maximum", a, b),
-    "min.other": lambda _, a, b: put("Minimum", a, b),
     "max.dim": lambda _, x, dim, keepdim=False: ordering.extreme("ArgMax", x, dim, keepdim),
     "min.dim": lambda _, x, dim, keepdim=False: ordering.extreme("ArgMin", x, dim, keepdim),
     "argmax": lambda _, x, dim=None, keepdim=False: ordering.place("ArgMax", x, dim, keepdim),
@@ -122,15 +129,11 @@ enter({
     ],
     "kthvalue": lambda _, x, k, dim=-1, keepdim=False: ordering.kth(x, k, dim, keepdim),
     "median.dim": lambda _, x, dim=-1, keepdim=False: ordering.median(x, dim, keepdim),
-    "median": lambda _, x: ordering.median(flatten(x), 0)[0],
+    "median": lambda _, x: ordering.shared(x, ordering.median(flatten(x), 0)[0]),
     "bucketize.Tensor": _bucketize,
     "searchsorted.Tensor": (
         lambda _, edges, x, *, out_int32=False, right=False, side=None, sorter=None: (
-            ordering.count_below(
-                x,
-                edges if sorter is None else take_along(edges, sorter, -1),
-                right or side == "right",
-            )
+            _searched(x, edges, right or side == "right", out_int32, sorter)
         )
     ),
     "isin.Tensor_Tensor isin.Tensor_Scalar": (

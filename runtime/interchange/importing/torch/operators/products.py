@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,16 @@ def _linear(_: Stage, x: Staged, weight: Staged, bias: Staged | None = None) -> 
 
 def _outer(a: Staged, b: Staged) -> Staged:
     return put("Einsum", a, b, subscripts="i,j->ij")
+
+
+def _inner(a: Staged, b: Staged) -> Staged:
+    """The sum of products along the last axis of both, for all the others of one and the other."""
+    if not a.ndim or not b.ndim:
+        return a * b
+    if b.ndim == 1:
+        return a @ b
+    rows = b.stage.reshape(b, (math.prod(b.shape[:-1]), b.shape[-1]))
+    return b.stage.reshape(a @ swap(rows, 0, 1), (*a.shape[:-1], *b.shape[:-1]))
 
 
 def _added(product: Any) -> Any:
@@ -84,12 +95,36 @@ def _attention(
     return products.attention(query, key, value, attn_mask, bool(is_causal), by, drop)
 
 
-def dropout(stage: Stage, x: Staged, p: float, train: bool | None = True) -> Staged:
-    """Some numbers set to 0 and the others enlarged, while training."""
+def dropout(
+    stage: Stage,
+    x: Staged,
+    p: float,
+    train: bool | None = True,
+    by_channel: bool = False,
+    alpha: bool = False,
+) -> Staged:
+    """Some numbers, or channels, set to 0 and the others enlarged, while training.
+
+    With ``alpha`` they are set to what a SELU tends to, and mean and variance stay.
+    """
     if not train or p == 0:
         return x
-    kept = uniform_numbers(stage, x.shape, x.dtype) >= float(p)
-    return put("Where", kept, x if p >= 1 else x * (1 / (1 - float(p))), x.like(0))
+    p, shape = float(p), (*x.shape[:2], *(1,) * (x.ndim - 2)) if by_channel else x.shape
+    kept = uniform_numbers(stage, shape, x.dtype) >= p
+    if p >= 1 or not alpha:
+        return put("Where", kept, x if p >= 1 else x * (1 / (1 - p)), x.like(0))
+    scale, dropped = scale_and_dropped(p)
+    return put("Where", kept, x * scale + (dropped + SELU_LEAST * scale), x.like(dropped))
+
+
+SELU_LEAST = 1.7580993408473766
+"""What a SELU never falls below, without its sign."""
+
+
+def scale_and_dropped(p: float) -> tuple[float, float]:
+    """Of a dropout that keeps mean and variance: the scale, and what stands for a lost number."""
+    scale = 1 / math.sqrt((SELU_LEAST**2 * p + 1) * (1 - p))
+    return scale, SELU_LEAST * scale * (p - 1)
 
 
 def _cdist(stage: Stage, a: Staged, b: Staged, p: float = 2.0, *_: Any) -> Staged:
@@ -167,17 +202,21 @@ enter({
     **dict.fromkeys(
         ("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__"), lambda _, a, b, *rest: a @ b
     ),
-    **dict.fromkeys(
-        ("dot", "vdot", "inner"), lambda _, a, b: a @ (swap(b, -2, -1) if b.ndim > 1 else b)
-    ),
+    **dict.fromkeys(("dot", "vdot"), lambda _, a, b: a @ b),
+    "inner": meaning(_inner),
     **dict.fromkeys(("outer", "ger"), meaning(_outer)),
-    **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), _added(lambda a, b: a @ b)),
+    **dict.fromkeys(("addmm", "addmv", "baddbmm"), _added(lambda a, b: a @ b)),
+    "addbmm": _added(lambda a, b: put("Sum", a @ b, axis=(0,))),
     "addr": _added(_outer),
     "linalg_cross": _cross,
     "bilinear": _bilinear,
     "einsum": lambda _, equation, tensors, path=None: products.einsum(equation, tensors),
     "scaled_dot_product_attention": _attention,
-    **dict.fromkeys(("dropout", "feature_dropout", "alpha_dropout", "native_dropout"), dropout),
+    "dropout": dropout,
+    "feature_dropout": partial(dropout, by_channel=True),
+    "alpha_dropout": partial(dropout, alpha=True),
+    "feature_alpha_dropout": partial(dropout, by_channel=True, alpha=True),
+    "native_dropout": lambda *args: [dropout(*args), None],
     **dict.fromkeys(("_cdist_forward", "cdist"), _cdist),
     "_pdist_forward": _pdist,
     **dict.fromkeys(("linalg_inv", "inverse"), meaning(partial(put, "Inverse"))),

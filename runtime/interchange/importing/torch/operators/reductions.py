@@ -39,10 +39,22 @@ def _typed(x: Staged, dtype: str | None, of_bool: str = "bool") -> Staged:
     return x.stage.cast(x, dtype or (of_bool if x.dtype == "bool" else x.dtype))
 
 
+def _running(kind: str, of_bool: str) -> Operator:
+    def row(_: Stage, x: Staged, dim: int, dtype: str | None = None) -> Staged:
+        y = reductions.running(kind, _typed(x, dtype, of_bool), dim)
+        return y if dtype is None else x.stage.cast(y, dtype)
+
+    return row
+
+
 def _sum(kind: str, of_bool: str = "bool") -> Operator:
-    return lambda _, x, dim=None, keepdim=False, dtype=None: _reduced(
-        kind, _typed(x, dtype, of_bool), dim, keepdim
-    )
+    def row(
+        _: Stage, x: Staged, dim: Dim = None, keepdim: bool = False, dtype: str | None = None
+    ) -> Staged:
+        y = _reduced(kind, _typed(x, dtype, of_bool), dim, keepdim)
+        return y if dtype is None else x.stage.cast(y, dtype)
+
+    return row
 
 
 def _truth(kind: str) -> Operator:
@@ -113,9 +125,7 @@ enter({
     "sum": _sum("Sum", "int64"), "prod": _sum("Prod", "int64"), "mean": _sum("Mean"),
     "amax": _sum("Max"), "amin": _sum("Min"), "logsumexp": _sum("LogSumExp"),
     "any": _truth("AnyTrue"), "all": _truth("AllTrue"),
-    "nansum": lambda _, x, dim=None, keepdim=False, dtype=None: _reduced(
-        "Sum", _without_nan(_typed(x, dtype)), dim, keepdim
-    ),
+    "nansum": lambda _, x, *args, **more: _sum("Sum", "int64")(_, _without_nan(x), *args, **more),
     "count_nonzero": lambda _, x, dim=None: _reduced("Sum", _counted(x), dim),
     "aminmax": lambda _, x, *, dim=None, keepdim=False: [
         _reduced(kind, x, dim, keepdim) for kind in ("Min", "Max")
@@ -128,12 +138,7 @@ enter({
         reductions.norm(_typed(x, dtype), order, _over(x, dim), keepdim)
     ),
     "dist": lambda _, a, b, p=2: reductions.norm(a - b, p),
-    "cumsum": lambda _, x, dim, dtype=None: reductions.running(
-        "CumulativeSum", _typed(x, dtype, "int64"), dim
-    ),
-    "cumprod": lambda _, x, dim, dtype=None: reductions.running(
-        "CumulativeProduct", _typed(x, dtype), dim
-    ),
+    "cumsum": _running("CumulativeSum", "int64"), "cumprod": _running("CumulativeProduct", "bool"),
     "logcumsumexp": lambda _, x, dim: reductions.running_log_sum_exp(x, dim),
     "diff": lambda _, x, n=1, dim=-1, prepend=None, append=None: reductions.differences(
         cat([part for part in (prepend, x, append) if part is not None], dim), dim, n

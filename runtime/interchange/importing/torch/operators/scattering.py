@@ -37,7 +37,8 @@ def put_back(base: Staged, part: Staged, places: NDArray[Any]) -> Staged:
     """``base`` with the numbers of ``part`` at flat places, which are as many as it has."""
     stage, where = base.stage, np.zeros(base.size, np.int64)
     where[places.ravel()] = np.arange(places.size)
-    spread = stage.reshape(stage.take(flatten(part), where, 0), base.shape)
+    part = stage.cast(flatten(part), base.dtype)
+    spread = stage.reshape(stage.take(part, where, 0), base.shape)
     if np.unique(places).size == base.size:
         return spread
     there = np.zeros(base.size, bool)

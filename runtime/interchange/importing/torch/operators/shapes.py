@@ -166,7 +166,7 @@ def _matrix(x: Staged) -> Staged:
 
 enter({
     "alias clone contiguous lift lift_fresh lift_fresh_copy resolve_conj resolve_neg": same,
-    "positive pin_memory conj _conj feature_alpha_dropout": same,
+    "positive pin_memory conj _conj": same,
     "to.other type_as": lambda stage, x, other, *_, **__: stage.cast(x, other.dtype),
     "view reshape _unsafe_view view_copy": lambda _, x, shape: shapes.reshape(x, shape),
     "view_as reshape_as": lambda stage, x, other: stage.reshape(x, other.shape),
@@ -189,7 +189,10 @@ enter({
     "repeat_interleave.Tensor": _repeated_places,
     "cat concat concatenate": lambda _, tensors, dim=0: cat(tensors, dim),
     "stack": lambda _, tensors, dim=0: shapes.stack(tensors, dim),
-    "hstack column_stack": lambda _, tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
+    "hstack": lambda _, tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
+    "column_stack": lambda stage, tensors: cat(
+        [x if x.ndim > 1 else stage.reshape(x, (x.size, 1)) for x in tensors], 1
+    ),
     "vstack": lambda _, tensors: cat([_matrix(x) for x in tensors]),
     "block_diag": lambda _, tensors: shapes.block_diagonal([_matrix(x) for x in tensors]),
     "chunk unsafe_chunk": lambda stage, x, chunks, dim=0: _split(

@@ -59,6 +59,8 @@ def cases(torch):
         "bitwise of booleans": (partial(el.bitwise, "and"), torch.bitwise_and, YES, NO),
         "inverted": (el.inverted, torch.bitwise_not, N),
         "inverted booleans": (el.inverted, torch.bitwise_not, YES),
+        "extreme": (partial(el.extreme, "Minimum"), torch.minimum, X, Y),
+        "extreme of truths": (partial(el.extreme, "Maximum"), torch.maximum, X > 0, Y > 0),
         "fold": (lambda *x: el.fold("Mul", x), lambda a, b, c: a * b * c, X, Y, P),
         "log_add_exp": (el.log_add_exp, torch.logaddexp, X, Y[0]),
         "hypotenuse": (el.hypotenuse, torch.hypot, X * 1e30, Y * 1e30),
@@ -74,15 +76,18 @@ def cases(torch):
     }  # fmt: skip
 
 
-def activations(f):
+def activations(torch):
     """The same of activations."""
+    f = torch.nn.functional
     return {
-        "elu": (
-            partial(act.elu, alpha=0.5, scale=2, input_scale=3), lambda x: 2 * f.elu(3 * x, 0.5), X
-        ),
+        **{f"elu {by}": (
+            partial(act.elu, alpha=0.5, scale=2, input_scale=by),
+            partial(torch.ops.aten.elu, alpha=0.5, scale=2, input_scale=by), X,
+        ) for by in (3, -1)},
         "selu": (act.selu, f.selu, X),
         "prelu": (act.prelu, f.prelu, IMAGE, SLOPES),
-        "relu6": (act.relu6, f.relu6, X * 6),
+        "relu6": (act.relu6, f.relu6, np.append(X * 6, np.float32([0, 6]))),
+        "hard_tanh": (act.hard_tanh, f.hardtanh, np.append(X, np.float32([-1, 1]))),
         "hard_sigmoid": (act.hard_sigmoid, f.hardsigmoid, X * 4),
         "mish": (act.mish, f.mish, X),
         "softplus": (partial(act.softplus, beta=2), partial(f.softplus, beta=2), X),
@@ -103,7 +108,7 @@ def activations(f):
 @pytest.mark.parametrize("module", [el, act], ids=["elementwise", "activations"])
 def test_all_meanings_agree_with_pytorch(module):
     torch = pytest.importorskip("torch")
-    found = cases(torch) if module is el else activations(torch.nn.functional)
+    found = cases(torch) if module is el else activations(torch)
     assert {name.split()[0] for name in found} == functions(module)
     for name, (meaning, reference, *arrays) in found.items():
         agrees(name, meaning, reference, arrays)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.interchange.importing.meanings import ordering
+from gradwire.runtime.interchange.importing.meanings.shapes import flatten
 from tests.runtime.interchange.importing.meanings.differing import Fixed, all_agree
 
 DRAW = np.random.default_rng(0)
@@ -57,6 +58,9 @@ def cases(torch):
             lambda x, keep=keep: x.kthvalue(2, 1, keepdim=keep), X,
         ) for keep in (True, False)},
         "median": (ordering.median, lambda x: x.median(-1), X),
+        "shared": (
+            lambda x: ordering.shared(x, ordering.median(flatten(x), 0)[0]), torch.median, EQUAL,
+        ),
         **{f"count_below {right}": (
             partial(ordering.count_below, right=right),
             lambda x, edges, right=right: torch.bucketize(x, edges, right=right),

@@ -266,6 +266,7 @@ class Evaluator(QObject):
             self._worker.submit(_LOSSES, self._result.prepare_losses)
 
     def _receive(self, kind: str, result: object) -> None:
+        """Keep and emit what the worker has computed, unless another diagram is awaited."""
         if kind == _LOSSES:  # kept by the result itself
             return
         awaited = self._awaited

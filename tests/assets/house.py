@@ -13,7 +13,7 @@ import gradwire
 ROOT = Path(__file__).parents[2]
 DRAWING = ROOT / "assets" / "manual" / "pictures" / "house.svg"
 FLOORS = ("app", "runtime", "blocks")
-_TINTS = {"app": "#eaf2fd", "runtime": "#eaf7ee", "blocks": "#fbf3e2"}
+TINTS = {"app": "#eaf2fd", "runtime": "#eaf7ee", "blocks": "#fbf3e2"}
 _BOX, _HIGH, _STEP, _GAP = 128, 30, 64, 14
 """Width and height of a room, from row to row, and between rooms of a row, px."""
 
@@ -129,7 +129,7 @@ def _line(start: tuple[float, float], end: tuple[float, float]) -> str:
 def _box(room: str, x: float, y: float) -> str:
     return (
         f'<rect x="{x - _BOX / 2:g}" y="{y - _HIGH / 2:g}" width="{_BOX}" height="{_HIGH}" rx="4" '
-        f'fill="{_TINTS[room.split(".")[0]]}" stroke="#8a94a0"/>'
+        f'fill="{TINTS[room.split(".")[0]]}" stroke="#8a94a0"/>'
         f'<text x="{x:g}" y="{y + 4:g}" text-anchor="middle" fill="#1f2933">{escape(room)}</text>'
     )
 

@@ -30,8 +30,8 @@ from gradwire.app.canvas.scene.focus import (
 )
 from gradwire.app.canvas.scene.geometry import Bend
 from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
-from gradwire.app.canvas.stage import Stage
 from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.widget import CanvasWidget
 from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Item(QAccessibleInterface):
 class Tree(QAccessibleWidget):
     """The canvas itself: blocks, then ports, wires, bends, notes, each in the order of the page."""
 
-    def __init__(self, canvas: Stage) -> None:
+    def __init__(self, canvas: CanvasWidget) -> None:
         super().__init__(canvas, QAccessible.Role.Canvas)
         self._canvas = canvas
         self._items: dict[Focus, Item] = {}
@@ -127,7 +127,7 @@ class Tree(QAccessibleWidget):
     @property
     def view(self) -> ViewState:
         """What the canvas shows."""
-        return self._canvas.view
+        return self._canvas.context.view
 
     def item(self, focus: Focus) -> Item:
         """The item for a block, port, wire, bend or note."""
@@ -222,7 +222,7 @@ def install() -> None:
     QAccessible.installFactory(_make)
 
 
-def announce(canvas: Stage, focus: Focus) -> None:
+def announce(canvas: CanvasWidget, focus: Focus) -> None:
     """Announce that ``focus`` has the keyboard, if assistive technology is active."""
     if QAccessible.isActive():
         tree = QAccessible.queryAccessibleInterface(canvas)
@@ -232,14 +232,14 @@ def announce(canvas: Stage, focus: Focus) -> None:
             )
 
 
-def speak(canvas: Stage, text: str) -> None:
+def speak(canvas: CanvasWidget, text: str) -> None:
     """Announce a text, if assistive technology is active."""
     if QAccessible.isActive():
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(canvas, text))
 
 
 def _make(key: str, target: QObject | None) -> QAccessibleInterface | None:
-    if not isinstance(target, Stage):
+    if not isinstance(target, CanvasWidget):
         return None
     known = id(target)
     _trees[known] = Tree(target)

@@ -14,8 +14,8 @@ from gradwire.app.canvas.paint.blocks.badges import HEIGHT
 from gradwire.app.canvas.paint.legend import legend_content, legend_size, paint_legend
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.canvas.stage import Stage
 
 _MARGIN = 12
 _BELOW_BADGE = round(HEIGHT) + 8
@@ -27,9 +27,9 @@ class LegendBox(QWidget):
 
     clicked = Signal()
 
-    def __init__(self, canvas: Stage) -> None:
-        super().__init__(canvas)
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.widget)
+        self._context = context
         self._corner = 0
         self._dragged = False
         self._grip: QPoint | None = None
@@ -38,8 +38,8 @@ class LegendBox(QWidget):
         self.setAccessibleName(self.tr("Legend"))
         self.setToolTip(self.tr("Drag to move, click to hide."))
         self.hide()
-        canvas.installEventFilter(self)
-        canvas.jumped.connect(self._choose)
+        context.widget.installEventFilter(self)
+        context.widget.jumped.connect(self._choose)
 
     def toggle(self) -> None:
         """Show it where it covers the least, or hide it."""
@@ -56,7 +56,7 @@ class LegendBox(QWidget):
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view, scale = self._canvas.view, self._canvas.actual_zoom()
+        view, scale = self._context.view, self._context.camera.actual_zoom()
         with QPainter(self) as painter:
             painter.scale(scale, scale)
             paint_legend(painter, QPointF(), view.theme, legend_content(view.annotations))
@@ -93,13 +93,13 @@ class LegendBox(QWidget):
         self.move(self._inside(self.pos()) if self._dragged else self._corners()[self._corner])
 
     def _size(self) -> QSize:
-        content = legend_content(self._canvas.view.annotations)
-        size = legend_size(content) * self._canvas.actual_zoom()
+        content = legend_content(self._context.view.annotations)
+        size = legend_size(content) * self._context.camera.actual_zoom()
         return QSize(int(size.width()) + 2, int(size.height()) + 2)
 
     def _corners(self) -> list[QPoint]:
         """Candidate positions of its top left corner, in order of preference."""
-        room, size = self._canvas.size(), self._size()
+        room, size = self._context.widget.size(), self._size()
         right = max(room.width() - size.width() - _MARGIN, 0)
         bottom = max(room.height() - size.height() - _MARGIN, 0)
         return [
@@ -111,7 +111,7 @@ class LegendBox(QWidget):
 
     def _covered(self, corner: QPoint) -> float:
         """Area of blocks and of the mini-map that it would cover there, square px."""
-        view, place = self._canvas.view, QRect(corner, self._size())
+        view, place = self._context.view, QRect(corner, self._size())
         low = view.camera.to_widget(view.scene.rects[:, :2])
         far = low + view.scene.rects[:, 2:] * view.camera.zoom
         box = np.array([place.left(), place.top(), place.right(), place.bottom()], float)
@@ -122,11 +122,13 @@ class LegendBox(QWidget):
 
     def _others(self) -> list[QWidget]:
         """The other widgets on the canvas."""
-        children = [child for child in self._canvas.children() if isinstance(child, QWidget)]
+        children = [
+            child for child in self._context.widget.children() if isinstance(child, QWidget)
+        ]
         return [child for child in children if child is not self and child.isVisible()]
 
     def _inside(self, corner: QPoint) -> QPoint:
-        room = self._canvas.size() - self._size()
+        room = self._context.widget.size() - self._size()
         return QPoint(
             min(max(corner.x(), 0), max(room.width(), 0)),
             min(max(corner.y(), 0), max(room.height(), 0)),

@@ -16,11 +16,11 @@ from gradwire.app.services.palette import shades
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.changes import Changes
     from gradwire.app.canvas.scene.members.slots import Slots
-    from gradwire.app.canvas.stage import Stage
 
 SIZE = (180, 120)
 _MARGIN = 12
@@ -39,9 +39,9 @@ class MiniMap(QWidget):
     It is visible while part of the page is not, unless it is turned off.
     """
 
-    def __init__(self, canvas: Stage) -> None:
-        super().__init__(canvas)
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.widget)
+        self._context = context
         self._wanted = True
         self._picture: QPixmap | None = None
         self._drawn: tuple[object, ...] = ()
@@ -60,7 +60,7 @@ class MiniMap(QWidget):
         self.setAccessibleName(self.tr("Mini-map"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.hide()
-        canvas.installEventFilter(self)
+        context.widget.installEventFilter(self)
 
     @property
     def wanted(self) -> bool:
@@ -74,18 +74,21 @@ class MiniMap(QWidget):
 
     def needed(self) -> bool:
         """Whether part of the page is outside the view."""
-        bounds = self._canvas.view.scene.bounds()
+        bounds = self._context.view.scene.bounds()
         if bounds is None:
             return False
-        (left, top), (right, bottom) = self._canvas.view.camera.to_widget(bounds.reshape(2, 2))
+        (left, top), (right, bottom) = self._context.view.camera.to_widget(bounds.reshape(2, 2))
         return bool(
-            left < 0 or top < 0 or right > self._canvas.width() or bottom > self._canvas.height()
+            left < 0
+            or top < 0
+            or right > self._context.widget.width()
+            or bottom > self._context.widget.height()
         )
 
     def follow(self) -> None:
         """Show what an edit has changed of it."""
         self._check_visibility()
-        bounds = self._canvas.view.scene.bounds()
+        bounds = self._context.view.scene.bounds()
         area = None if bounds is None or self.isHidden() else self._outdated(bounds)
         if area is None:
             self.update()
@@ -94,20 +97,22 @@ class MiniMap(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
-            room = self._canvas.size()
+            room = self._context.widget.size()
             self.move(room.width() - SIZE[0] - _MARGIN, room.height() - SIZE[1] - _MARGIN)
         elif event.type() == QEvent.Type.Paint:
             self._check_visibility()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        view = self._canvas.view
+        view = self._context.view
         bounds = view.scene.bounds()
         if bounds is None:
             return
         with QPainter(self) as painter:
             painter.drawPixmap(0, 0, self._blocks(bounds, event.region()))
-            shown = view.camera.area(0, 0, self._canvas.width(), self._canvas.height())
+            shown = view.camera.area(
+                0, 0, self._context.widget.width(), self._context.widget.height()
+            )
             low, high = self._to_map(shown.reshape(2, 2), bounds).tolist()
             frame = QRectF(QPointF(*low), QPointF(*high)) & QRectF(self.rect()).adjusted(
                 1, 1, -2, -2
@@ -135,21 +140,23 @@ class MiniMap(QWidget):
 
     def _go(self, at: QPointF) -> None:
         """Centre the canvas on a point of the map."""
-        view = self._canvas.view
+        view = self._context.view
         bounds = view.scene.bounds()
         if bounds is None:
             return
         scale, corner = self._scale(bounds)
         middle = (np.array(at.toTuple()) - corner) / scale
         x, y = view.camera.to_widget(middle).tolist()
-        camera = view.camera.panned(self._canvas.width() / 2 - x, self._canvas.height() / 2 - y)
-        self._canvas.set_camera(camera)
+        camera = view.camera.panned(
+            self._context.widget.width() / 2 - x, self._context.widget.height() / 2 - y
+        )
+        self._context.camera.set(camera)
 
     def _blocks(self, bounds: Floats, region: QRegion) -> QPixmap:
         """The blocks, redrawn when the page, the theme or the screen changes; ``region`` of them
         is being shown.
         """
-        view, ratio = self._canvas.view, self.devicePixelRatioF()
+        view, ratio = self._context.view, self.devicePixelRatioF()
         self._follow_members()
         drawn, version = self._depends(bounds), view.scene.version
         if self._picture is None or (drawn, version) != (self._drawn, self._version):
@@ -170,7 +177,7 @@ class MiniMap(QWidget):
 
     def _depends(self, bounds: Floats) -> tuple[object, ...]:
         """What the picture depends on, but for the places of blocks."""
-        view = self._canvas.view
+        view = self._context.view
         looks = view.scene.page.styles, view.theme.name
         return (view.scene, *looks, bounds.tolist(), self.devicePixelRatioF())
 
@@ -178,7 +185,7 @@ class MiniMap(QWidget):
         """Follow blocks to their numbers now, and know their families; all is drawn anew where it
         is not known which have come or gone.
         """
-        scene, known = self._canvas.view.scene, self._canvas.view.scene.renumbered
+        scene, known = self._context.view.scene, self._context.view.scene.renumbered
         if scene is self._scene and scene.slots is self._slots:
             return
         is_followed = scene is self._scene and known is not None and known.slots is self._slots
@@ -190,7 +197,7 @@ class MiniMap(QWidget):
 
     def _renumber(self, blocks: Changes) -> bool:
         """Follow ``blocks`` to their numbers now; False if one is of a new family."""
-        names = [type(self._canvas.view.scene.blocks[i]).family for i in blocks.fresh]
+        names = [type(self._context.view.scene.blocks[i]).family for i in blocks.fresh]
         numbers = {str(family): number for number, family in enumerate(self._families)}
         if self._picture is None or not numbers.keys() >= {*names}:
             return False
@@ -206,7 +213,7 @@ class MiniMap(QWidget):
         is_whole = self._picture is None or not self.devicePixelRatioF().is_integer()
         if is_whole or self._depends(bounds) != self._drawn:
             return None
-        return self._changed(self._canvas.view.scene.rects, bounds)
+        return self._changed(self._context.view.scene.rects, bounds)
 
     def _on_map(self, rects: Floats, bounds: Floats) -> Floats:
         """Left, top, width, height on the map (k, 4) of blocks at ``rects`` (k, 4)."""
@@ -231,7 +238,7 @@ class MiniMap(QWidget):
 
     def _draw_blocks(self, painter: QPainter, bounds: Floats, area: QRect) -> None:
         """Draw the blocks that touch an area."""
-        view, scene_rects = self._canvas.view, self._canvas.view.scene.rects
+        view, scene_rects = self._context.view, self._context.view.scene.rects
         scale, corner = self._scale(bounds)
         sides = area.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND).getCoords()
         near = view.scene.blocks_in((np.array(sides) - np.tile(corner, 2)) / scale)

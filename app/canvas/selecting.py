@@ -1,66 +1,70 @@
-"""The canvas with a selection of blocks, notes and bends, and of a wire."""
+"""What is selected on a canvas: blocks, notes and bends, and a wire."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-
-from gradwire.app.canvas.explaining import ExplainingStage
+from gradwire.app.canvas.scene.bends import surviving
 from gradwire.app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gradwire.app.canvas.input.numbers import Numbers
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.geometry import Bend
+    from gradwire.runtime.diagram import Page
 
 
-class SelectingStage(ExplainingStage):
-    """Shows what is selected; its numbers can be changed in place."""
+class CanvasSelection:
+    """Selects what exists on the page."""
 
-    selectionChanged = Signal(object)
-    """The new Selection: blocks, notes, bends and wire; emitted once for each click or key."""
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
 
-    numbers: Numbers
-
-    def selection(self) -> frozenset[str]:
+    def blocks(self) -> frozenset[str]:
         """Names of the selected blocks."""
-        return self.view.selection.blocks
+        return self._context.view.selection.blocks
 
-    def set_selection(self, selection: Selection) -> None:
+    def wire(self) -> str | None:
+        """Key of the selected wire."""
+        return self._context.view.selection.wire
+
+    def set(self, selection: Selection) -> None:
         """Select what exists of ``selection``, and nothing else."""
-        scene = self.view.scene
+        context, scene = self._context, self._context.view.scene
         chosen = Selection(
             frozenset(selection.blocks & scene.index.keys()),
             frozenset(selection.notes & scene.page.notes.keys()),
             frozenset(bend for bend in selection.bends if scene.bend(bend) is not None),
             selection.wire if selection.wire in scene.wire_index else None,
         )
-        if chosen != self.view.selection:
-            self._remember()
-            self.view = replace(self.view, selection=chosen)
-            self.numbers.update()
-            self.update_flow()
-            self.selectionChanged.emit(chosen)
-            self._update_changed()
+        if chosen != context.view.selection:
+            context.content.remember()
+            context.view = replace(context.view, selection=chosen)
+            context.numbers.update()
+            context.animation.update()
+            context.widget.selectionChanged.emit(chosen)
+            context.painter.update_changed()
 
     def select(
         self, names: Iterable[str], notes: Iterable[str] = (), bends: Iterable[Bend] = ()
     ) -> None:
         """Select these blocks, notes and bends, if they exist, and no others; the wire stays."""
         items = Selection(frozenset(names), frozenset(notes), frozenset(bends))
-        self.set_selection(items._replace(wire=self.view.selection.wire))
-
-    def selected_wire(self) -> str | None:
-        """Key of the selected wire."""
-        return self.view.selection.wire
+        self.set(items._replace(wire=self.wire()))
 
     def select_wire(self, key: str | None) -> None:
         """Select the wire with this key if it exists, or none; blocks, notes and bends stay."""
-        self.set_selection(self.view.selection._replace(wire=key))
+        self.set(self._context.view.selection._replace(wire=key))
 
     def select_all(self) -> None:
         """Select every block and note of the page."""
-        self.select(self.view.scene.names, self.view.scene.page.notes)
+        scene = self._context.view.scene
+        self.select(scene.names, scene.page.notes)
+
+    def follow(self, before: Page) -> None:
+        """Keep what was selected on the page ``before`` and still exists."""
+        view = self._context.view
+        bends = frozenset(surviving(view.selection.bends, before, view.scene.page))
+        self.set(view.selection._replace(bends=bends))

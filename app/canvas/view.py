@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -17,346 +15,219 @@ from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas import accessibility
-from gradwire.app.canvas.input import changes
-from gradwire.app.canvas.input.aligning import Alignment, alignment
-from gradwire.app.canvas.input.dropping import DropTarget
-from gradwire.app.canvas.input.entry.adding import BlockAdder
-from gradwire.app.canvas.input.entry.inline_edit import InlineEditor
+from gradwire.app.canvas.context import CanvasContext
 from gradwire.app.canvas.input.event_filter import EventFilter
-from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
-from gradwire.app.canvas.input.keys import Keys
-from gradwire.app.canvas.input.mouse import Mouse
-from gradwire.app.canvas.input.numbers import Numbers
-from gradwire.app.canvas.input.previews import Previews
-from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.legend_box import LegendBox
 from gradwire.app.canvas.minimap import MiniMap
-from gradwire.app.canvas.scene.bends import surviving
-from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.selecting import SelectingStage
-from gradwire.app.canvas.state.view_state import Selection
-from gradwire.app.services.favourites import Favourites
-from gradwire.runtime.diagram import MAIN, ROOT, Point
+from gradwire.app.canvas.widget import CanvasWidget
+from gradwire.runtime.diagram import MAIN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.app.canvas.input.entry.candidates import Candidate
-    from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.canvas.scene.camera import Camera
-    from gradwire.app.document.numbers import Number
-    from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram import Change, Diagram, InstancePath
+    from gradwire.app.canvas.state.costs import PageCosts
+    from gradwire.app.canvas.state.view_state import ViewState
+    from gradwire.app.canvas.state.wire_numbers import WireNumbers
+    from gradwire.app.services.favourites import Favourites
+    from gradwire.app.services.theme import Theme
+    from gradwire.runtime.diagram import Diagram, InstancePath
 
 _EVERYWHERE = (Qt.Key.Key_Escape, Qt.Key.Key_Question)
 """Keys that reach the canvas also from a button or a field that lies on it."""
 
 
-class CanvasView(SelectingStage):
-    """Shows a page of a diagram. Never changes it, but emits ``changeRequested``."""
+class CanvasView(CanvasWidget):
+    """Shows a page of a diagram. Never changes it, but emits ``changeRequested``.
 
-    changeRequested = Signal(object)
-    """A Change for the document; each is one undo."""
-    previewRequested = Signal(object)
-    """A Change to show without making it, or None to show the diagram without one."""
-    pageEntered = Signal(str)
-    """Name of the page block that was double-clicked."""
-    inspectRequested = Signal(str)
-    """Name of the block to show in the inspector; it is selected."""
-    menuRequested = Signal(QPoint)
-    """Where in the widget to open the context menu."""
-    bookmarkRequested = Signal(int)
-    """The number of a bookmark to go to, from 1 on."""
-    sheetRequested = Signal()
-    """The user wants to see all shortcuts."""
-    statusMessage = Signal(str)
-    """A hint for the status bar; empty to clear it."""
+    Its parts do the work and share its :class:`CanvasContext`; what the rest of the editor asks of
+    them goes by the names that ``_publish`` lists.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.context = CanvasContext(self)
+        self._publish(self.context)
         accessibility.install()
-        self.keyboard_focus = KeyboardFocus(self)
-        self.favourites = Favourites(parent=self)
-        self.numbers = Numbers(self)
-        self._mouse = Mouse(self)
-        self._keys = Keys(self, self._mouse)
-        EventFilter(self, self._keys)
-        self._adder = BlockAdder(self)
-        self._drop_target = DropTarget(self)
-        self.inline_editor = InlineEditor(self)
-        self.minimap = MiniMap(self)
-        self.legend = LegendBox(self)
-        self._previews = Previews(self, self.previewRequested.emit)
+        EventFilter(self.context)
+        self.minimap = MiniMap(self.context)
+        self.legend = LegendBox(self.context)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMinimumSize(200, 150)
+        self.setAccessibleName(self.tr("Diagram"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAcceptDrops(True)
+
+    def _publish(self, context: CanvasContext) -> None:
+        """Make known what the editor asks of the parts."""
+        self.request, self.hint = context.request, context.hint
+        self.computing, self.numbers = context.computing, context.numbers
+        self.keyboard_focus, self.inline_editor = context.keyboard_focus, context.inline_editor
+        self.set_keys = context.keys.rebind
+        self.set_result = context.content.set_result
+        self.render_to = context.painter.render_to
+        self.set_reduced_motion = context.animation.set_reduced_motion
+
+        places = context.places
+        self.scene_position, self.middle = places.scene_position, places.middle
+        self.block_rect = places.block_rect
+        self.port_position, self.wire_position = places.port_position, places.wire_position
+
+        camera = context.camera
+        self.set_camera, self.reveal, self.show_at = camera.set, camera.reveal, camera.show_at
+        self.zoom, self.set_zoom, self.zoom_at = camera.zoom, camera.set_zoom, camera.zoom_at
+        self.actual_zoom, self.set_actual_zoom = camera.actual_zoom, camera.set_actual_zoom
+        self.fit, self.limit_fit = camera.fit, camera.limit_fit
+        self.zoom_to_fit, self.zoom_to_selection = camera.zoom_to_fit, camera.zoom_to_selection
+        self.cameras, self.restore_cameras = camera.all, camera.restore
+
+        selection = context.selection
+        self.selection, self.selected_wire = selection.blocks, selection.wire
+        self.set_selection, self.select_wire = selection.set, selection.select_wire
+        self.select, self.select_all = selection.select, selection.select_all
+
+        overlays, explaining = context.overlays, context.explaining
+        self.route, self.show_route = overlays.route, overlays.show_route
+        self.trial_marks, self.show_trial = overlays.trial_marks, overlays.show_trial
+        self.guess_marks, self.show_guesses = overlays.guess_marks, overlays.show_guesses
+        self.leave_explanation = overlays.leave_explanation
+        self.explain, self.explain_block = explaining.explain, explaining.explain_block
+        self.explain_port = explaining.explain_port
+
+        edits = context.edits
+        self.align, self.nudge, self.rename = edits.align, edits.nudge, edits.rename
+        self.add, self.put, self.quick_add = edits.add, edits.put, edits.quick_add
+        self.add_note, self.bend_wire = edits.add_note, edits.bend_wire
+        self.delete_selection, self.inspect = edits.delete_selection, edits.inspect
+
+    @property
+    def view(self) -> ViewState:
+        """What is shown."""
+        return self.context.view
+
+    @property
+    def favourites(self) -> Favourites:
+        """The blocks that are offered first."""
+        return self.context.favourites
+
+    @favourites.setter
+    def favourites(self, favourites: Favourites) -> None:
+        self.context.favourites = favourites
 
     def set_diagram(self, diagram: Diagram, page: str = MAIN) -> None:
         """Show a page of ``diagram``.
 
         Each page keeps its own camera. Selected items stay selected if they still exist.
         """
-        if not self._previews.is_showing:
-            if self._mouse.cancel() or self.keyboard_focus.wire is not None:
+        context, before = self.context, self.view.scene.page
+        if not context.previews.is_showing:
+            if context.mouse.cancel() or context.keyboard_focus.wire is not None:
                 self.update()
-            self._adder.close()
-            self.inline_editor.close()
-        before = self.view.scene.page
-        super().set_diagram(diagram, page)
-        selection = self.view.selection
-        bends = frozenset(surviving(selection.bends, before, self.view.scene.page))
-        self.set_selection(selection._replace(bends=bends))
-        self.trace(None)
-        self.keyboard_focus.update()
-        self.numbers.update()
+            context.adder.close()
+            context.inline_editor.close()
+        context.content.set_diagram(diagram, page)
+        context.overlays.follow(len(before.blocks))
+        context.selection.follow(before)
+        context.explaining.trace(None)
+        context.keyboard_focus.update()
+        context.numbers.update()
         self.minimap.follow()
 
-    def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Use other keys than those of the table; see :meth:`Keys.rebind`."""
-        self._keys.rebind(keys)
+    def set_costs(self, costs: PageCosts | None) -> None:
+        """Show what blocks cost, or nothing of it."""
+        self.context.show(costs=costs)
 
-    def set_camera(self, camera: Camera) -> None:
-        """Show the page through another camera."""
-        if camera != self.view.camera:
-            self._adder.close()
-            self.inline_editor.close()
-        super().set_camera(camera)
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of ``theme``."""
+        self.context.show(theme=theme)
 
-    # Changes
+    def mark_culprits(self, severities: Mapping[InstancePath, str]) -> None:
+        """Mark the blocks at fault for what the doctor found, each with its severity."""
+        self.context.show(culprits=severities)
 
-    def request(self, change: Change | None) -> None:
-        """Request a change from the document, if there is one."""
-        if change is not None:
-            self._previews.stop()
-            self._fit_wanted = False  # the first block stays where it is added
-            self.changeRequested.emit(change)
+    def set_wire_numbers(self, numbers: WireNumbers) -> None:
+        """Choose the numbers beside wires."""
+        self.context.show(numbers=numbers)
 
-    def preview(self, change: Change | None) -> None:
-        """Show the diagram with a change, and go on with the gesture; None shows it without."""
-        self._previews.put(change)
-
-    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
-        super().set_result(result, use)
-        if not self.view.annotations.page.stale:
-            self._previews.result_shown()
-
-    def hint(self, text: str) -> None:
-        """Show a hint in the status bar; an empty one clears it."""
-        self.statusMessage.emit(text)
-
-    def align(self, way: Alignment) -> None:
-        """Align the selection, distribute it evenly, or snap it to the grid."""
-        self.request(alignment(self.view, way))
-
-    def add_note(self, *, frame: bool = False) -> None:
-        """Add a note where there is room, or a frame around the selected blocks, and edit it."""
-        change = changes.note_around(self.view, self.keyboard_focus.centre(), frame=frame)
-        self.request(change)
-        self.select((), {change.id})
-        self.start_note(change.id)
-
-    def bend_wire(self, at: QPointF | None = None) -> None:
-        """Add a bend to the selected wire: at ``at``, where it was pressed, or in the middle."""
-        wire, at = self.view.selection.wire, at or self._mouse.pressed
-        if wire is None:
-            self.hint(self.tr("Select a wire to bend."))
-            return
-        place = None if at is None else np.array(at.toTuple())
-        change, bend = changes.add_bend(self.view, wire, place)
-        self.request(change)
-        self.set_selection(Selection(bends=frozenset({bend})))
-        if self.view.focus is not None:
-            self.keyboard_focus.focus_on(Focus(FocusKind.BEND, *bend))
-
-    def delete_selection(self) -> None:
-        """Remove the selection, or else the focused item."""
-        self.request(changes.removal(self.view))
-
-    def nudge(self, dx: float, dy: float) -> None:
-        """Move the selection by scene units."""
-        self.request(changes.nudge(self.view, dx, dy))
-
-    def resize_notes(self, dx: float, dy: float) -> None:
-        """Resize the selected notes, or the focused one, by scene units."""
-        self.request(changes.resizing(self.view, dx, dy))
-
-    def add(self, candidate: Candidate, at: Point) -> None:
-        """Add a block with its top left at ``at``, insert it into a wire there, and select it."""
-        name, change, _ = changes.dropping(self.view, candidate, at)
-        self.favourites.use(candidate.kind)
-        self.request(with_room(self.view.scene, change, [name]))
-        self.select([name])
-
-    def put(self, candidate: Candidate) -> None:
-        """Add a block where there is room, beside the selected one, and bring it into view."""
-        name, change = changes.placing(self.view, candidate, self._vacancy(), None)
-        self.favourites.use(candidate.kind)
-        self.request(with_room(self.view.scene, change, [name]))
-        self.select([name])
-        bounds = self.view.scene.bounds_of([name])
-        if bounds is not None:
-            self.reveal(bounds)
-
-    def quick_add(self, at: QPointF | None = None, port: int | None = None) -> None:
-        """Open the search box for a block at ``at``, at the end of a wire from ``port``.
-
-        Without ``at`` the place is chosen: at the end of the wire, in the selected wire, where the
-        pointer has just been, or beside the selected block.
-        """
-        pointer, self._mouse.pointer = self._mouse.pointer, None
-        if at is not None:
-            self._adder.open(at, port)
-        elif port is not None:
-            self._adder.open_for_port(port)
-        elif (wire := self.view.selection.wire) is not None:
-            self._adder.open_for_wire(wire)
-        else:
-            self._adder.open_at(self._vacancy(pointer))
-
-    def _vacancy(self, near: QPointF | None = None) -> Floats:
-        """A corner (2,) for a new block: near a widget point, the selection or the middle."""
-        corner = changes.beside(self.view) if near is None else None
-        if corner is None:
-            at = near or QRectF(self.rect()).center()
-            corner = self.view.camera.to_scene(np.array(at.toTuple()))
-        return changes.free_corner(self.view.scene, corner)
-
-    def widget(self) -> QWidget:
-        """The widget that fields open on."""
-        return self
-
-    def show_menu(self, at: QPointF) -> None:
-        """Request the context menu of the selection."""
-        self.menuRequested.emit(at.toPoint())
-
-    def is_held(self) -> bool:
-        return self._mouse.gesture is not None
-
-    def go_to_bookmark(self, number: int) -> None:
-        """Request the view of a bookmark, given by its number from 1 on."""
-        self.bookmarkRequested.emit(number)
-
-    def show_sheet(self) -> None:
-        """Request the list of shortcuts."""
-        self.sheetRequested.emit()
-
-    def rename(self) -> None:
-        """Edit the name or text of the one selected item, or else of the focused one."""
-        for items in (self.view.selection, changes.focused(self.view)):
-            if len(items.blocks) == 1:
-                return self.start_rename(*items.blocks)
-            if len(items.notes) == 1 and not items.blocks:
-                return self.start_note(*items.notes)
-
-    def inspect(self, name: str) -> None:
-        """Select a block and request its fields."""
-        self.select([name])
-        self.inspectRequested.emit(name)
-
-    def announce(self, focus: Focus) -> None:
-        """Tell assistive technology where the focus is."""
-        accessibility.announce(self, focus)
-
-    def start_rename(self, name: str) -> None:
-        """Edit the name of a block in place."""
-        self.inline_editor.edit_name(name)
-
-    def start_number(self, number: Number, text: str = "") -> None:
-        """Edit a number in place, beginning with ``text`` if there is any."""
-        self.inline_editor.edit_number(number, text)
-
-    def speak(self, text: str) -> None:
-        """Tell assistive technology something."""
-        accessibility.speak(self, text)
-
-    def start_note(self, name: str) -> None:
-        """Edit the text of a note in place."""
-        self.inline_editor.edit_note(name)
-
-    def enter_page(self, name: str) -> None:
-        """Request the page of a page block."""
-        self.pageEntered.emit(name)
-
-    def show_cursor(self, cursor: Qt.CursorShape) -> None:
-        """Change the shape of the pointer."""
-        if self.cursor().shape() != cursor:
-            self.setCursor(cursor)
-
-    def redraw(self, area: QRectF | None = None) -> None:
-        """Repaint ``area`` of the widget, or all of it."""
-        if area is None:
-            self.update()
-        else:
-            self.update(area.toAlignedRect())
+    def update(self, *area: Any) -> None:
+        """Paint the widget, or an area of it, anew."""
+        self.context.painter.update(*area)
 
     # Events
 
-    def paint_over(self, painter: QPainter) -> None:
-        super().paint_over(painter)
-        if self._mouse.gesture is not None:
-            self._mouse.gesture.paint(painter)
-        self._adder.paint(painter)
-        self.keyboard_focus.paint(painter)
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.context.painter.paint(event.region())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.context.camera.fit_if_wanted()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.context.animation.update()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self.context.mouse.cancel()
+        super().hideEvent(event)
+        self.context.animation.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.inline_editor.close()
-        self._mouse.press(event)
+        self.context.mouse.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._mouse.move(event)
+        self.context.mouse.move(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._mouse.release(event)
+        self.context.mouse.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self._mouse.double_click(event)
+        self.context.mouse.double_click(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._mouse.wheel(event)
+        self.context.mouse.wheel(event)
         event.accept()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.context.mouse.leave()
+        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         focus = QApplication.focusWidget()
         is_within = focus is not None and focus is not self and self.isAncestorOf(focus)
-        if (is_within and event.key() not in _EVERYWHERE) or not self._keys.press(event):
+        if (is_within and event.key() not in _EVERYWHERE) or not self.context.keys.press(event):
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        self._keys.release(event)
+        self.context.keys.release(event)
         super().keyReleaseEvent(event)
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._mouse.cancel()
-        super().hideEvent(event)
-
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._keys.release_all()
+        self.context.keys.release_all()
         super().focusOutEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        self._drop_target.enter(event)
+        self.context.drop_target.enter(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        self._drop_target.move(event)
+        self.context.drop_target.move(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self._drop_target.leave()
+        self.context.drop_target.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self._drop_target.drop(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._mouse.pointer = None
-        self.numbers.hover(None)
-        self.trace(None)
-        super().leaveEvent(event)
+        self.context.drop_target.drop(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            self._keys.show_menu()
+            self.context.keys.show_menu()

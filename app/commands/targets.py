@@ -48,7 +48,7 @@ class TargetCommands(QObject):
     def enter_page(self) -> None:
         """Show the page that the selected block uses."""
         if (name := self._block(PageBlock)) is not None:
-            self._canvas.enter_page(name)
+            self._canvas.pageEntered.emit(name)
 
     def edit_formula(self) -> None:
         """Edit the expression of the selected Formula block on its face."""

@@ -158,7 +158,7 @@ class Hand:
             return False
         wanted = diagram.main.blocks[NUMBER.block].value.array[NUMBER.cell]
         assert page.result.values[f"{NUMBER.block}.out"][NUMBER.cell] == wanted
-        return self.canvas.painted > 0 and not self.canvas._faces.behind
+        return self.canvas.painted > 0 and not self.canvas.context.painter.faces.behind
 
     def _send(self, kind: QEvent.Type, at: QPoint, *, pressed: bool = True) -> None:
         left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton

@@ -136,7 +136,7 @@ def agrees(window: MainWindow) -> None:
     assert scene.page_name == window.navigation.page
     assert scene.diagram is document.diagram, "the canvas shows another diagram"
     assert window.isWindowModified() == (not document.is_clean)
-    if canvas._mouse.gesture is None:
+    if canvas.context.mouse.gesture is None:
         _same_arrays(scene, Scene(document.diagram, scene.page_name))
     _selection_exists(canvas)
     _sizes_match(canvas)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.candidates import (
@@ -13,15 +12,14 @@ from gradwire.app.canvas.input.entry.candidates import (
     page_refusal,
     type_candidate,
 )
-from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.blocks.errors import BlockError, FileError
 from gradwire.runtime.data import allow_data, kind_of, suggested
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QMimeData, QPoint
+    from PySide6.QtCore import QMimeData
     from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-    from PySide6.QtWidgets import QWidget
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.runtime.diagram import Point
 
 BLOCK_MIME = "application/x-gradwire-block"
@@ -32,24 +30,11 @@ PAGE_MIME = "application/x-gradwire-page"
 """The name of a page of the diagram in UTF-8."""
 
 
-class DropHost(Host, Protocol):
-    """What dropping needs of the canvas."""
-
-    def scene_position(self, position: QPoint) -> Point:
-        """The scene point at a widget position."""
-
-    def add(self, candidate: Candidate, at: Point) -> None:
-        """Add a block."""
-
-    def widget(self) -> QWidget:
-        """The widget that gets the keyboard after a drop."""
-
-
 class DropTarget:
     """Accepts blocks dragged onto one canvas; marks the wire they would be inserted into."""
 
-    def __init__(self, canvas: DropHost) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
 
     def enter(self, event: QDragEnterEvent) -> None:
         """Accept blocks, pages and a data file, nothing else."""
@@ -69,13 +54,13 @@ class DropTarget:
             event.ignore()
             return
         event.acceptProposedAction()
-        wire = changes.dropping(self._canvas.view, candidate, self._at(event))[2]
+        wire = changes.dropping(self._context.view, candidate, self._at(event))[2]
         self._mark({wire: "accent"} if wire else {})
 
     def leave(self) -> None:
         """The drag leaves the canvas."""
         self._mark({})
-        self._canvas.hint("")
+        self._context.hint("")
 
     def drop(self, event: QDropEvent) -> None:
         """Add what is dropped."""
@@ -84,40 +69,39 @@ class DropTarget:
         if candidate is None:
             event.ignore()
             return
-        self._canvas.add(candidate, self._at(event))
+        self._context.edits.add(candidate, self._at(event))
         event.acceptProposedAction()
-        self._canvas.widget().setFocus()
+        self._context.widget.setFocus()
 
     def _candidate(self, event: QDropEvent) -> Candidate | None:
         """The dragged block; None, with a hint why, if it can't be added."""
-        scene, mime = self._canvas.view.scene, event.mimeData()
+        scene, mime = self._context.view.scene, event.mimeData()
         try:
             if (path := _data_file(mime)) is not None:
                 return _data_candidate(path, scene.diagram.folder)
             if not mime.hasFormat(PAGE_MIME):
                 return type_candidate(_text(mime, BLOCK_MIME))
         except (BlockError, FileError) as error:
-            self._canvas.hint(str(error))
+            self._context.hint(str(error))
             return None
         page = _text(mime, PAGE_MIME)
         reason = page_refusal(scene.diagram, scene.page_name, page)
-        self._canvas.hint(reason or "")
+        self._context.hint(reason or "")
         return None if reason else page_candidate(scene.diagram, page)
 
     def _is_covered(self, event: QDropEvent) -> bool:
         """Whether something lies on the canvas there that would hide what is dropped."""
-        canvas = self._canvas.widget()
+        canvas = self._context.widget
         hit = canvas.childAt(event.position().toPoint())
         while hit is not None and hit.parentWidget() is not canvas:
             hit = hit.parentWidget()
         return hit is not None and not hit.property(PASSES_DROPS)
 
     def _at(self, event: QDropEvent) -> Point:
-        return self._canvas.scene_position(event.position().toPoint())
+        return self._context.places.scene_position(event.position().toPoint())
 
     def _mark(self, wires: dict[str, str]) -> None:
-        self._canvas.view = replace(self._canvas.view, marks=wires)
-        self._canvas.redraw()
+        self._context.show(marks=wires)
 
 
 def _data_file(mime: QMimeData) -> Path | None:

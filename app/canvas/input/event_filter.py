@@ -6,54 +6,40 @@ from C code, such as numpy's, propagates through an ``event`` method written in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.app.canvas.scene.hits import block_at, port_at, wire_at
 from gradwire.app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QChildEvent, QPoint, QPointF
+    from PySide6.QtCore import QChildEvent, QPoint
     from PySide6.QtGui import QHelpEvent, QKeyEvent, QNativeGestureEvent
 
-    from gradwire.app.canvas.input.keys import Keys
-
-
-class FilterHost(Host, Protocol):
-    """What the filter needs of the canvas."""
-
-    explained: str
-
-    def widget(self) -> QWidget:
-        """The widget whose events are filtered."""
-
-    def zoom_at(self, factor: float, at: QPointF) -> None:
-        """Zoom about the point ``at``."""
+    from gradwire.app.canvas.context import CanvasContext
 
 
 class EventFilter(QObject):
     """Filters the events of one canvas."""
 
-    def __init__(self, canvas: FilterHost, keys: Keys) -> None:
-        super().__init__(canvas.widget())
-        self._canvas = canvas
-        self._keys = keys
-        canvas.widget().installEventFilter(self)
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.widget)
+        self._context = context
+        context.widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         match event.type():
             case QEvent.Type.ToolTip:
-                at, widget = cast("QHelpEvent", event), self._canvas.widget()
+                at, widget = cast("QHelpEvent", event), self._context.widget
                 tip = "" if self._is_covered(at.globalPos()) else self._tip(at.pos())
                 QToolTip.showText(at.globalPos(), tooltip(tip), widget)
                 return True
             case QEvent.Type.KeyPress:
                 key = cast("QKeyEvent", event)
-                return key.key() == Qt.Key.Key_Tab and self._keys.press(key)
+                return key.key() == Qt.Key.Key_Tab and self._context.keys.press(key)
             case QEvent.Type.ChildPolished:
                 child = cast("QChildEvent", event).child()
                 if isinstance(child, QWidget):  # what hits it ends there
@@ -63,7 +49,7 @@ class EventFilter(QObject):
                 if self._is_covered(gesture.globalPosition().toPoint()):
                     return True
                 if gesture.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
-                    self._canvas.zoom_at(1.0 + gesture.value(), gesture.position())
+                    self._context.camera.zoom_at(1.0 + gesture.value(), gesture.position())
                     return True
         return False
 
@@ -71,19 +57,19 @@ class EventFilter(QObject):
         """Whether something lies on the canvas at a point of the screen, which did not take an
         event that reaches the canvas nevertheless.
         """
-        widget = self._canvas.widget()
+        widget = self._context.widget
         return widget.childAt(widget.mapFromGlobal(at)) is not None
 
     def _tip(self, at: QPoint) -> str:
-        view = self._canvas.view
+        view = self._context.view
         scene, camera, annotations = view.scene, view.camera, view.annotations
         if (port := port_at(scene, camera, at.x(), at.y())) is not None:
             return port_tip(annotations.page, port)
         if (block := block_at(scene, camera, at.x(), at.y())) is not None:
-            known = scene.names[block] == self._canvas.explained
+            known = scene.names[block] == self._context.explained
             return (
                 "" if known else block_tip(annotations.page, block, view.status(scene.names[block]))
             )
         wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
-        known = wire is None or scene.wire_keys[wire] == self._canvas.explained
+        known = wire is None or scene.wire_keys[wire] == self._context.explained
         return "" if wire is None or known else wire_tip(annotations, wire)

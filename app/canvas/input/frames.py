@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture
 from gradwire.app.canvas.scene.bends import moving_with, shifted
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.canvas.scene.geometry import Scene
@@ -106,22 +107,20 @@ class ResizeNote(Gesture):
 
     cursor = Qt.CursorShape.SizeFDiagCursor
 
-    def __init__(self, host: Host, start: QPointF, name: str) -> None:
-        super().__init__(host, start)
+    def __init__(self, context: CanvasContext, start: QPointF, name: str) -> None:
+        super().__init__(context, start)
         self._name = name
-        self._note: Note = host.view.scene.page.notes[name]
+        self._note: Note = context.view.scene.page.notes[name]
 
     def move(self, at: QPointF) -> None:
         notes = {self._name: resized(self._note, self.shift(at))}
-        self.host.view = replace(self.host.view, dragged_notes=notes)
-        self.host.redraw()
+        self.context.show(dragged_notes=notes)
 
     def finish(self, at: QPointF) -> None:
-        after = self.host.view.dragged_notes.get(self._name)
+        after = self.context.view.dragged_notes.get(self._name)
         self.cancel()
         if after is not None and after != self._note:
-            self.host.request(SetNote(self._name, after, page=self.host.view.scene.page_name))
+            self.context.request(SetNote(self._name, after, page=self.context.view.scene.page_name))
 
     def cancel(self) -> None:
-        self.host.view = replace(self.host.view, dragged_notes={})
-        self.host.redraw()
+        self.context.show(dragged_notes={})

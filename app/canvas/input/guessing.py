@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 
 from gradwire.app.canvas.input.entry.inline_fields import LineEdit
-from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.app.canvas.paint.guesses import block_chip, wire_chip
 from gradwire.app.canvas.scene.hits import wire_at
 from gradwire.app.canvas.state.view_state import Selection
@@ -16,23 +15,13 @@ from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent
-    from PySide6.QtWidgets import QWidget
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.state.marks.guesses import GuessMarks
 
 _TYPED = "0123456789.-+nN"
 """Keys that a number, or None, begins with."""
 Key = Qt.Key
-
-
-class GuessHost(Host, Protocol):
-    """What guessing needs of the canvas."""
-
-    def widget(self) -> QWidget:
-        """The widget that fields open on."""
-
-    def rect(self) -> QRect:
-        """The rectangle of the widget."""
 
 
 class Guessing(QObject):
@@ -43,9 +32,9 @@ class Guessing(QObject):
     cleared = Signal(str)
     """Key of a wire whose guess is taken back."""
 
-    def __init__(self, canvas: GuessHost, widget: QWidget) -> None:
-        super().__init__(widget)
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.widget)
+        self._context = context
         self._marks: GuessMarks | None = None
         self._is_painting = False
         self._field: LineEdit | None = None
@@ -60,7 +49,7 @@ class Guessing(QObject):
     def set_marks(self, marks: GuessMarks | None) -> None:
         """Ask for this; None ends asking."""
         self._marks = marks
-        widget = self._canvas.widget()
+        widget = self._context.widget
         widget.removeEventFilter(self)
         if self.is_active:
             widget.installEventFilter(self)  # in front of the other filters of the canvas
@@ -75,16 +64,16 @@ class Guessing(QObject):
 
     def type(self, block: str, text: str = "") -> None:
         """Open the field for the number of a block, with ``text`` typed already if there is any."""
-        marks, canvas = self._marks, self._canvas
+        marks, context = self._marks, self._context
         if marks is None or block not in marks.blocks:
             return
         self.close()
         guess = marks.blocks[block]
-        box = block_chip(canvas.view, block, guess)
+        box = block_chip(context.view, block, guess)
         place = QRectF(box.center().x() - 60.0, box.top(), 120.0, box.height())
         label = editor.tr("Gradient of {0}: a number, or None").format(block)
         field = LineEdit(
-            canvas.widget(), guess.typed, label, place, 1.0, lambda new: self._take(block, new)
+            context.widget, guess.typed, label, place, 1.0, lambda new: self._take(block, new)
         )
         field.setPlaceholderText(editor.tr("number or None"))
         field.installEventFilter(self)
@@ -101,10 +90,10 @@ class Guessing(QObject):
         stop = stops[place % len(stops)]
         is_wire = stop in self._marks.wires
         chosen = Selection(wire=stop) if is_wire else Selection(blocks=frozenset({stop}))
-        self._canvas.set_selection(chosen)
+        self._context.selection.set(chosen)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is not self._canvas.widget():
+        if watched is not self._context.widget:
             return self._filter_field(event)
         match event.type():
             case QEvent.Type.MouseButtonPress | QEvent.Type.MouseButtonDblClick:
@@ -134,13 +123,13 @@ class Guessing(QObject):
         field = self._field
         field.close_field(take=True)
         if self._field is None:
-            self._canvas.widget().setFocus()
+            self._context.widget.setFocus()
             self.go(-1 if key == Key.Key_Backtab else 1)
         return True
 
     def _take(self, block: str, text: str) -> bool:
         if not self.accept(block, text):
-            self._canvas.hint(editor.tr("Type a number such as -2.5, or None."))
+            self._context.hint(editor.tr("Type a number such as -2.5, or None."))
             return False
         self._field = None
         return True
@@ -153,7 +142,7 @@ class Guessing(QObject):
         self.close()
         at = event.position()
         if (block := self._block_at(at)) is not None:
-            self._canvas.set_selection(Selection(blocks=frozenset({block})))
+            self._context.selection.set(Selection(blocks=frozenset({block})))
             self.type(block)
             return True
         if self._wire_at(at) is None:
@@ -165,20 +154,20 @@ class Guessing(QObject):
     def _paint(self, at: QPointF) -> None:
         wire = self._wire_at(at)
         if wire is not None:
-            self._canvas.set_selection(Selection(wire=wire))
+            self._context.selection.set(Selection(wire=wire))
             self.painted.emit(wire, 0)
 
     def _block_at(self, at: QPointF) -> str | None:
         """The block whose chip is at a point."""
         assert self._marks is not None
-        view = self._canvas.view
+        view = self._context.view
         known = ((n, g) for n, g in self._marks.blocks.items() if n in view.scene.index)
         return next((n for n, g in known if block_chip(view, n, g).contains(at)), None)
 
     def _wire_at(self, at: QPointF) -> str | None:
         """The wire in question at a point, or whose chip is there."""
         assert self._marks is not None
-        view, asked = self._canvas.view, self._marks.wires
+        view, asked = self._context.view, self._marks.wires
         for key, guess in asked.items():
             is_shown = guess.text and key in view.scene.wire_index
             if is_shown and wire_chip(view, key, guess).contains(at):
@@ -223,7 +212,7 @@ class Guessing(QObject):
     def _current(self) -> str | None:
         """The selected wire or block, if there is a question about it."""
         assert self._marks is not None
-        selection = self._canvas.view.selection
+        selection = self._context.view.selection
         if selection.wire in self._marks.wires:
             return selection.wire
         names = [name for name in selection.blocks if name in self._marks.blocks]

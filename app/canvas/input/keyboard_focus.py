@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtCore import QPointF, QRectF
 
-from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.accessibility import announce
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.canvas.scene.focus import (
     Direction,
@@ -32,58 +32,34 @@ from gradwire.runtime.diagram import Connect, PortName, can_connect
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.context import CanvasContext
+
 
 _MAX_TRIED = 60
 """Ports that are tried for one key press."""
 
 
-class FocusHost(Host, Protocol):
-    """What the keyboard focus needs of the canvas."""
-
-    def select_wire(self, key: str | None) -> None:
-        """Select a wire, or none."""
-
-    def enter_page(self, name: str) -> None:
-        """Show the page of a page block."""
-
-    def inspect(self, name: str) -> None:
-        """Show the fields of a block."""
-
-    def start_note(self, name: str) -> None:
-        """Edit the text of a note."""
-
-    def rect(self) -> QRect:
-        """The rectangle of the widget."""
-
-    def reveal(self, bounds: Floats) -> None:
-        """Pan until a part of the page is visible."""
-
-    def announce(self, focus: Focus) -> None:
-        """Tell assistive technology where the focus is."""
-
-
 class KeyboardFocus:
     """Moves ``view.focus``, and draws the open wire that Space begins."""
 
-    def __init__(self, canvas: FocusHost) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
         self._from: Focus | None = None
 
     @property
     def wire(self) -> int | None:
         """The port that the open wire comes from; None without one."""
-        scene = self._canvas.view.scene
+        scene = self._context.view.scene
         return None if self._from is None else port_number(scene, self._from)
 
     def update(self) -> None:
         """Drop a focus that is no longer on the page; from a bend, go to its wire."""
-        view, focus = self._canvas.view, self._canvas.view.focus
+        view, focus = self._context.view, self._context.view.focus
         if focus is not None and focus.kind is FocusKind.BEND and not exists(view.scene, focus):
             focus = Focus(FocusKind.WIRE, focus.name)
         if focus is not None and not exists(view.scene, focus):
             focus = None
-        self._canvas.view = replace(view, focus=focus)
+        self._context.view = replace(view, focus=focus)
         if self._from is not None and not exists(view.scene, self._from):
             self._from = None
 
@@ -93,7 +69,7 @@ class KeyboardFocus:
 
     def move(self, by: Direction) -> None:
         """Handle an arrow key; the first one shows the focus."""
-        view = self._canvas.view
+        view = self._context.view
         if view.focus is None:
             self.show()
         elif self._from is not None:
@@ -105,68 +81,67 @@ class KeyboardFocus:
         """Move the focus and bring it into view; nothing happens for None."""
         if focus is None:
             return
-        self._canvas.view = replace(self._canvas.view, focus=focus)
-        self._canvas.select_wire(focus.name if focus.kind is FocusKind.WIRE else None)
-        view = self._canvas.view
-        self._canvas.reveal(focus_bounds(view.scene, focus))
-        self._canvas.hint(describe(view.annotations, focus, computing=view.computing))
-        self._canvas.announce(focus)
-        self._canvas.redraw()
+        self._context.view = replace(self._context.view, focus=focus)
+        self._context.selection.select_wire(focus.name if focus.kind is FocusKind.WIRE else None)
+        view = self._context.view
+        self._context.camera.reveal(focus_bounds(view.scene, focus))
+        self._context.hint(describe(view.annotations, focus, computing=view.computing))
+        announce(self._context.widget, focus)
+        self._context.redraw()
 
     def act(self) -> bool:
         """Begin a wire at the focus, or end it there; False without a focus."""
-        view = self._canvas.view
+        view = self._context.view
         if view.focus is None:
             return False
         if self._from is None:
             self._from = self._wire_end(view.focus)
-            self._canvas.hint(_wire_hint(self._from))
+            self._context.hint(_wire_hint(self._from))
         else:
             self._connect(view.focus)
-        self._canvas.redraw()
+        self._context.redraw()
         return True
 
     def enter(self) -> bool:
         """Open the focused block, page or note, select a wire or bend; False without a focus."""
-        focus, canvas = self._canvas.view.focus, self._canvas
+        focus, context = self._context.view.focus, self._context
         if focus is None:
             return False
         if focus.kind is FocusKind.BLOCK:
-            if isinstance(canvas.view.scene.page.blocks[focus.name], PageBlock):
-                canvas.enter_page(focus.name)
+            if isinstance(context.view.scene.page.blocks[focus.name], PageBlock):
+                context.widget.pageEntered.emit(focus.name)
             else:
-                canvas.inspect(focus.name)
+                context.edits.inspect(focus.name)
         elif focus.kind is FocusKind.NOTE:
-            canvas.start_note(focus.name)
+            context.inline_editor.edit_note(focus.name)
         elif focus.kind is FocusKind.WIRE:
-            canvas.select_wire(focus.name)
+            context.selection.select_wire(focus.name)
         elif focus.kind is FocusKind.BEND:
-            canvas.set_selection(Selection(bends=frozenset({Bend(focus.name, focus.number)})))
+            context.selection.set(Selection(bends=frozenset({Bend(focus.name, focus.number)})))
         else:
-            canvas.inspect(PortName.parse(focus.name).block)
+            context.edits.inspect(PortName.parse(focus.name).block)
         return True
 
     def drop_wire(self) -> bool:
         """Drop the open wire; False if there was none."""
         had_wire, self._from = self._from is not None, None
         if had_wire:
-            self._canvas.hint("")
-        self._canvas.redraw()
+            self._context.hint("")
+        self._context.redraw()
         return had_wire
 
     def clear(self) -> bool:
         """Hide the focus; False if it was not shown."""
         self.drop_wire()
-        was_shown = self._canvas.view.focus is not None
-        self._canvas.view = replace(self._canvas.view, focus=None)
-        self._canvas.redraw()
+        was_shown = self._context.view.focus is not None
+        self._context.show(focus=None)
         return was_shown
 
     def centre(self) -> QPointF:
         """The middle of the focused item, or else of the canvas, in widget px."""
-        view = self._canvas.view
+        view = self._context.view
         if view.focus is None:
-            return QRectF(self._canvas.rect()).center()
+            return QRectF(self._context.widget.rect()).center()
         left, top, right, bottom = focus_bounds(view.scene, view.focus).tolist()
         middle = view.camera.to_widget(np.array([(left + right) / 2, (top + bottom) / 2]))
         return QPointF(*middle.tolist())
@@ -176,10 +151,10 @@ class KeyboardFocus:
         if self.wire is not None:
             at = self.centre()
             end = np.array([at.x(), at.y()])
-            draw_open_wire(painter, self._canvas.view, self.wire, end)
+            draw_open_wire(painter, self._context.view, self.wire, end)
 
     def _start(self) -> Focus | None:
-        view = self._canvas.view
+        view = self._context.view
         if view.selection.wire is not None:
             return Focus(FocusKind.WIRE, view.selection.wire)
         for name in view.scene.names if view.selection.blocks else ():
@@ -190,7 +165,7 @@ class KeyboardFocus:
 
     def _wire_end(self, focus: Focus) -> Focus | None:
         """The port that a wire begun at ``focus`` comes from; None if there is none."""
-        scene = self._canvas.view.scene
+        scene = self._context.view.scene
         if focus.kind is FocusKind.BLOCK:
             found = move_focus(scene, focus, (1, 0))
             return found if found.kind is FocusKind.OUTPUT else None
@@ -200,7 +175,7 @@ class KeyboardFocus:
 
     def _connect(self, focus: Focus) -> None:
         """End the wire at the focused port, or at the first port of the block that it fits."""
-        scene, wire = self._canvas.view.scene, self.wire
+        scene, wire = self._context.view.scene, self.wire
         assert wire is not None
         facing = np.flatnonzero(scene.port_is_input != scene.port_is_input[wire])
         if focus.kind is FocusKind.BLOCK:
@@ -212,12 +187,12 @@ class KeyboardFocus:
         if None in reasons:
             change = self._change(ends[reasons.index(None)])
             self.drop_wire()
-            self._canvas.request(change)
+            self._context.request(change)
         elif reasons:
-            self._canvas.hint(reasons[0] or "")
+            self._context.hint(reasons[0] or "")
 
     def _change(self, end: int) -> Connect:
-        scene, wire = self._canvas.view.scene, self.wire
+        scene, wire = self._context.view.scene, self.wire
         assert wire is not None
         pair = (scene.port_name(wire), scene.port_name(end))
         if scene.port_is_input[wire]:
@@ -225,14 +200,14 @@ class KeyboardFocus:
         return Connect(*pair, page=scene.page_name)
 
     def _refusal(self, end: int) -> str | None:
-        scene, change = self._canvas.view.scene, self._change(end)
+        scene, change = self._context.view.scene, self._change(end)
         return can_connect(scene.diagram, scene.page_name, change.source, change.target)
 
     def _next_port(self, by: Direction) -> Focus | None:
         """The next port in a direction that the open wire fits."""
-        scene, wire = self._canvas.view.scene, self.wire
+        scene, wire = self._context.view.scene, self.wire
         assert wire is not None
-        here = self._canvas.view.camera.to_scene(np.array(self.centre().toTuple()))
+        here = self._context.view.camera.to_scene(np.array(self.centre().toTuple()))
         facing = np.flatnonzero(scene.port_is_input != scene.port_is_input[wire])
         for _ in range(_MAX_TRIED):
             found = next_point(scene.port_points(facing), here, by)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ from gradwire.runtime.diagram import PortName
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QWheelEvent
 
-    from gradwire.app.canvas.input.mouse_host import MouseHost
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.document.numbers import Number
 
@@ -43,8 +42,8 @@ _ADDING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifie
 class Mouse:
     """Turns events into gestures and commands. ``gesture`` is the active one, or None."""
 
-    def __init__(self, canvas: MouseHost) -> None:
-        self.canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self.context = context
         self.gesture: Gesture | None = None
         self._prepared: tuple[QPointF, Callable[[QPointF], Gesture]] | None = None
         self._click: Callable[[], None] | None = None
@@ -58,18 +57,18 @@ class Mouse:
         """Handle a press: prepare the click or gesture for the item there."""
         at = self.pressed = event.position()
         left = event.button() == Qt.MouseButton.LeftButton
-        if self.gesture is not None or (left and self.canvas.try_cut()):
+        if self.gesture is not None or (left and self.context.explaining.try_cut()):
             return
         self._prepared = self._click = None  # from another button that is still down
-        self.canvas.keyboard_focus.clear()
-        self.canvas.numbers.leave()
-        self.canvas.trace(None)
+        self.context.keyboard_focus.clear()
+        self.context.numbers.leave()
+        self.context.explaining.trace(None)
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._space):
-            self._start(Pan(self.canvas, at))
+            self._start(Pan(self.context, at))
         elif event.button() == Qt.MouseButton.RightButton:
             self._press_right(at)
         elif left and event.modifiers() & _ADDING == _ADDING:
-            self._prepared = (at, lambda start: CutWires(self.canvas, start))
+            self._prepared = (at, lambda start: CutWires(self.context, start))
         elif left and event.modifiers() & Qt.KeyboardModifier.AltModifier:
             self._press_alt(at, adding=bool(event.modifiers() & _ADDING))
         elif left:
@@ -105,28 +104,28 @@ class Mouse:
         """Type a number or expression, enter a page, show a derivative, edit a name or a note, bend
         a wire, or add.
         """
-        at, canvas = self._clicked_twice(event.position()), self.canvas
-        scene, camera = canvas.view.scene, canvas.view.camera
+        at, context = self._clicked_twice(event.position()), self.context
+        scene, camera = context.view.scene, context.view.camera
         if self._port_at(at) is not None:
             return
         block = block_at(scene, camera, at.x(), at.y())
         note = note_at(scene, camera, at.x(), at.y())
-        if (number := canvas.numbers.at(at)) is not None:
-            canvas.start_number(number)
+        if (number := context.numbers.at(at)) is not None:
+            context.inline_editor.edit_number(number)
         elif block is not None and isinstance(scene.blocks[block], PageBlock):
-            canvas.enter_page(scene.names[block])
-        elif (name := canvas.symbol_at(at)) is not None:
+            context.widget.pageEntered.emit(scene.names[block])
+        elif (name := context.explaining.symbol_at(at)) is not None:
             self._show_derivative(name, at)
         elif block is not None:
-            canvas.inline_editor.edit_at(scene.names[block], at)
+            context.inline_editor.edit_at(scene.names[block], at)
         elif bend_at(scene, camera, at.x(), at.y()) is not None:
             self._press_left(at, adding=False)
-        elif (wire := wire_at(scene, camera, at.x(), at.y(), canvas.view.lane_count)) is not None:
+        elif (wire := wire_at(scene, camera, at.x(), at.y(), context.view.lane_count)) is not None:
             self._bend(at, scene.wire_keys[wire])
         elif note is not None:
-            canvas.start_note(note)
+            context.inline_editor.edit_note(note)
         else:
-            canvas.quick_add(at)
+            context.edits.quick_add(at)
 
     def _clicked_twice(self, at: QPointF) -> QPointF:
         """Where a double click is meant: at the first of its clicks, where a bar that this brought
@@ -138,19 +137,25 @@ class Mouse:
 
     def _show_derivative(self, name: str, at: QPointF) -> None:
         """Show a derivative; the first click on the symbol of a stop is taken back."""
-        if self.canvas.is_on_stop(at):
-            self.canvas.try_stop(name)
-        self.canvas.show_derivative(name)
+        if self.context.explaining.is_on_stop(at):
+            self.context.widget.stopTried.emit(name)
+        self.context.widget.derivativeRequested.emit(name)
 
     def _bend(self, at: QPointF, wire: str) -> None:
         """Add a bend to a wire, ready to be dragged."""
-        canvas = self.canvas
-        canvas.leave_explanation()
-        canvas.select_wire(wire)
-        canvas.bend_wire(at)
-        if (bend := bend_at(canvas.view.scene, canvas.view.camera, at.x(), at.y())) is not None:
-            corner = canvas.view.scene.bends[bend]
-            self._prepared = (at, lambda start: DragSelection(canvas, start, corner))
+        context = self.context
+        context.overlays.leave_explanation()
+        context.selection.select_wire(wire)
+        context.edits.bend_wire(at)
+        if (bend := bend_at(context.view.scene, context.view.camera, at.x(), at.y())) is not None:
+            corner = context.view.scene.bends[bend]
+            self._prepared = (at, lambda start: DragSelection(context, start, corner))
+
+    def leave(self) -> None:
+        """The pointer leaves the canvas."""
+        self.pointer = None
+        self.context.numbers.hover(None)
+        self.context.explaining.trace(None)
 
     def cancel(self) -> bool:
         """Cancel the gesture; False if none was active or prepared."""
@@ -159,7 +164,7 @@ class Mouse:
         self._prepared = self._click = None
         if gesture is not None:
             gesture.cancel()
-        self.canvas.show_cursor(Qt.CursorShape.ArrowCursor)
+        self.context.show_cursor(Qt.CursorShape.ArrowCursor)
         return active
 
     def hold_space(self, *, held: bool) -> None:
@@ -167,7 +172,7 @@ class Mouse:
         if held != self._space:
             self._space = held
             shape = Qt.CursorShape.OpenHandCursor if held else Qt.CursorShape.ArrowCursor
-            self.canvas.show_cursor(shape)
+            self.context.show_cursor(shape)
 
     def wheel(self, event: QWheelEvent) -> None:
         """Zoom about the pointer; two fingers on a touchpad pan, with Ctrl they zoom.
@@ -175,71 +180,71 @@ class Mouse:
         On the number that has the keys the wheel changes it.
         """
         turned = event.angleDelta().y() or event.angleDelta().x()
-        if self.canvas.numbers.wheel(event.position(), turned, event.modifiers()):
+        if self.context.numbers.wheel(event.position(), turned, event.modifiers()):
             return
         pixels = event.pixelDelta()
         zooming = pixels.isNull() or event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if zooming:
             turned = event.angleDelta().y() or pixels.y()
-            self.canvas.zoom_at(_WHEEL**turned, event.position())
+            self.context.camera.zoom_at(_WHEEL**turned, event.position())
         else:
-            self.canvas.set_camera(self.canvas.view.camera.panned(pixels.x(), pixels.y()))
+            self.context.camera.set(self.context.view.camera.panned(pixels.x(), pixels.y()))
 
     def _press_left(self, at: QPointF, *, adding: bool) -> None:
-        canvas = self.canvas
-        scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
+        context = self.context
+        scene, camera, x, y = context.view.scene, context.view.camera, at.x(), at.y()
         if (port := self._port_at(at)) is not None:
             self._prepared = (at, lambda start: self._draw_wire(start, port))
-            self._click = lambda: canvas.explain_port(port)
+            self._click = lambda: context.explaining.explain_port(port)
         elif (pulled := view_grip_at(scene, camera, x, y)) is not None:
             self._ensure_selected(Selection(frozenset({scene.names[pulled]})))
-            self._prepared = (at, lambda start: ResizeView(canvas, start, pulled))
+            self._prepared = (at, lambda start: ResizeView(context, start, pulled))
         elif (block := block_at(scene, camera, x, y)) is not None:
             self._press_block(at, block, adding=adding)
         elif (grip := grip_at(scene, camera, x, y)) is not None:
-            canvas.set_selection(Selection(notes=frozenset({grip})))
-            self._prepared = (at, lambda start: ResizeNote(canvas, start, grip))
+            context.selection.set(Selection(notes=frozenset({grip})))
+            self._prepared = (at, lambda start: ResizeNote(context, start, grip))
         elif (bend := bend_at(scene, camera, x, y)) is not None:
             item = Selection(bends=frozenset({scene.bend_name(bend)}))
             self._press_item(at, item, scene.bends[bend], adding=adding)
-        elif (wire := wire_at(scene, camera, x, y, canvas.view.lane_count)) is not None:
-            canvas.set_selection(Selection(wire=scene.wire_keys[wire]))
-            canvas.explain(scene.wire_keys[wire])
+        elif (wire := wire_at(scene, camera, x, y, context.view.lane_count)) is not None:
+            context.selection.set(Selection(wire=scene.wire_keys[wire]))
+            context.explaining.explain(scene.wire_keys[wire])
         elif (note := note_at(scene, camera, x, y)) is not None:
             corner = np.array(scene.page.notes[note].at)
             self._press_item(at, Selection(notes=frozenset({note})), corner, adding=adding)
         else:
             kept = self._kept(adding=adding)
-            self._prepared = (at, lambda start: RubberBand(canvas, start, kept))
-            self._click = lambda: canvas.set_selection(kept.without_wire())
+            self._prepared = (at, lambda start: RubberBand(context, start, kept))
+            self._click = lambda: context.selection.set(kept.without_wire())
 
     def _port_at(self, at: QPointF) -> int | None:
         """The port at a point; beside the port itself, a number of the face comes first."""
-        view = self.canvas.view
+        view = self.context.view
         port = port_at(view.scene, view.camera, at.x(), at.y())
         if port is None or port_at(view.scene, view.camera, at.x(), at.y(), _PORT_SEEN) is not None:
             return port
-        return port if self.canvas.numbers.at(at) is None else None
+        return port if self.context.numbers.at(at) is None else None
 
     def _press_alt(self, at: QPointF, *, adding: bool) -> None:
         """Prepare to lift a block out of its wires, or a lasso where there is none."""
-        canvas = self.canvas
-        scene, camera = canvas.view.scene, canvas.view.camera
+        context = self.context
+        scene, camera = context.view.scene, context.view.camera
         block = None if adding else block_at(scene, camera, at.x(), at.y())
         if block is None:
             kept = self._kept(adding=adding)
-            self._prepared = (at, lambda start: Lasso(canvas, start, kept))
+            self._prepared = (at, lambda start: Lasso(context, start, kept))
             return
         corner = scene.rects[block, :2]
         self._ensure_selected(Selection(frozenset({scene.names[block]})))
-        self._prepared = (at, lambda start: LiftSelection(canvas, start, corner))
+        self._prepared = (at, lambda start: LiftSelection(context, start, corner))
 
     def _press_right(self, at: QPointF) -> None:
         """Prepare the context menu of the item or port there, or a cut."""
-        canvas = self.canvas
-        scene, camera, x, y = canvas.view.scene, canvas.view.camera, at.x(), at.y()
+        context = self.context
+        scene, camera, x, y = context.view.scene, context.view.camera, at.x(), at.y()
         block = block_at(scene, camera, x, y)
-        wire = wire_at(scene, camera, x, y, canvas.view.lane_count)
+        wire = wire_at(scene, camera, x, y, context.view.lane_count)
         bend, note = bend_at(scene, camera, x, y), note_at(scene, camera, x, y)
         port = port_at(scene, camera, x, y)
         if port is None and block is not None:
@@ -247,71 +252,71 @@ class Mouse:
         elif port is None and bend is not None:
             self._ensure_selected(Selection(bends=frozenset({scene.bend_name(bend)})))
         elif port is None and wire is not None:
-            canvas.set_selection(Selection(wire=scene.wire_keys[wire]))
+            context.selection.set(Selection(wire=scene.wire_keys[wire]))
         elif port is None and note is not None:
             self._ensure_selected(Selection(notes=frozenset({note})))
         background = all(item is None for item in (block, wire, bend, note))
-        self._prepared = (at, lambda start: CutWires(canvas, start))
+        self._prepared = (at, lambda start: CutWires(context, start))
         self._click = lambda: self._show_menu(at, port, background=background)
 
     def _show_menu(self, at: QPointF, port: int | None, *, background: bool) -> None:
         """Show the menu of a port, of what is selected, or of the page."""
         if port is not None:
-            self.canvas.keyboard_focus.focus_on(port_focus(self.canvas.view.scene, port))
+            self.context.keyboard_focus.focus_on(port_focus(self.context.view.scene, port))
         elif background:
-            self.canvas.set_selection(NOTHING)
-        self.canvas.show_menu(at)
+            self.context.selection.set(NOTHING)
+        self.context.widget.menuRequested.emit(at.toPoint())
 
     def _press_block(self, at: QPointF, block: int, *, adding: bool) -> None:
-        scene = self.canvas.view.scene
+        scene = self.context.view.scene
         name = scene.names[block]
-        number = self.canvas.numbers.at(at)
+        number = self.context.numbers.at(at)
         if number is not None:
             self._press_number(at, number, adding=adding)
             return
         self._press_item(at, Selection(frozenset({name})), scene.rects[block, :2], adding=adding)
-        if not adding and self.canvas.is_on_stop(at):
-            self._click = lambda: self.canvas.try_stop(name)
+        if not adding and self.context.explaining.is_on_stop(at):
+            self._click = lambda: self.context.widget.stopTried.emit(name)
 
     def _press_number(self, at: QPointF, number: Number, *, adding: bool) -> None:
         """Select the block, ready for its number to be dragged; a click gives it the keys.
 
         With Shift or Ctrl, which make the drag fine or coarse, only a click selects.
         """
-        canvas, item = self.canvas, Selection(frozenset({number.block}))
+        context, item = self.context, Selection(frozenset({number.block}))
 
         def click() -> None:
             if adding:
-                canvas.set_selection(canvas.view.selection.without_wire().toggled(item))
+                context.selection.set(context.view.selection.without_wire().toggled(item))
             else:
-                canvas.set_selection(item)
-                canvas.numbers.click(number, at)
+                context.selection.set(item)
+                context.numbers.click(number, at)
 
         if not adding:
             self._ensure_selected(item)
-        self._prepared = (at, lambda start: canvas.numbers.drag(number, start))
+        self._prepared = (at, lambda start: context.numbers.drag(number, start))
         self._click = click
 
     def _press_item(self, at: QPointF, item: Selection, corner: Floats, *, adding: bool) -> None:
         """Select an item, ready to be dragged with the rest of the selection."""
-        canvas, selection = self.canvas, self.canvas.view.selection
+        context, selection = self.context, self.context.view.selection
         if adding:
-            canvas.set_selection(selection.without_wire().toggled(item))
+            context.selection.set(selection.without_wire().toggled(item))
         elif not selection.includes(item):
-            canvas.set_selection(item)
+            context.selection.set(item)
         else:
-            self._click = lambda: canvas.set_selection(item)
-        if canvas.view.selection.includes(item):
-            self._prepared = (at, lambda start: DragSelection(canvas, start, corner))
+            self._click = lambda: context.selection.set(item)
+        if context.view.selection.includes(item):
+            self._prepared = (at, lambda start: DragSelection(context, start, corner))
 
     def _ensure_selected(self, item: Selection) -> None:
         """Select an item unless the selection includes it."""
-        if not self.canvas.view.selection.includes(item):
-            self.canvas.set_selection(item)
+        if not self.context.view.selection.includes(item):
+            self.context.selection.set(item)
 
     def _kept(self, *, adding: bool) -> Selection:
         """What stays selected while a rubber band or lasso is drawn: the wire at least."""
-        selection = self.canvas.view.selection
+        selection = self.context.view.selection
         return selection if adding else Selection(wire=selection.wire)
 
     def _draw_wire(self, start: QPointF, port: int) -> Gesture:
@@ -320,38 +325,37 @@ class Mouse:
         At the start of the selected wire that wire is taken off; at an output of one of several
         selected blocks, wires are drawn from all of them.
         """
-        view, scene = self.canvas.view, self.canvas.view.scene
+        view, scene = self.context.view, self.context.view.scene
         name = scene.port_name(port)
         chosen = None if view.selection.wire is None else PortName.parse(view.selection.wire)
         if chosen is not None and scene.page.wires.get(chosen) == name:
             end = scene.port(chosen.block, chosen.port, is_input=True)
             if end is not None and not scene.port_is_input[port]:
-                return DrawWire(self.canvas, start, end, chosen)
+                return DrawWire(self.context, start, end, chosen)
         if not scene.port_is_input[port]:
             outputs = bundle(scene, view.selection, port)
             if len(outputs) > 1:
-                return DrawBundle(self.canvas, start, outputs)
+                return DrawBundle(self.context, start, outputs)
         source = scene.page.wires.get(name) if scene.port_is_input[port] else None
         origin = None if source is None else scene.port(source.block, source.port, is_input=False)
         if origin is None:
-            return DrawWire(self.canvas, start, port, None)
-        return DrawWire(self.canvas, start, origin, name)
+            return DrawWire(self.context, start, port, None)
+        return DrawWire(self.context, start, origin, name)
 
     def _start(self, gesture: Gesture) -> None:
-        clear_marks(self.canvas)
+        clear_marks(self.context)
         self.gesture = gesture
-        self.canvas.show_cursor(gesture.cursor)
+        self.context.show_cursor(gesture.cursor)
 
     def _hover(self, at: QPointF) -> None:
-        view = self.canvas.view
+        view = self.context.view
         port = self._port_at(at)
         if port != view.near_port:
-            self.canvas.view = replace(view, near_port=port)
-            self.canvas.redraw()
+            self.context.show(near_port=port)
         bend = bend_at(view.scene, view.camera, at.x(), at.y())
-        self.canvas.trace(None if port is not None else self._wire_below(at))
-        number = self.canvas.numbers.at(at) if port is None else None
-        self.canvas.numbers.hover(number)
+        self.context.explaining.trace(None if port is not None else self._wire_below(at))
+        number = self.context.numbers.at(at) if port is None else None
+        self.context.numbers.hover(number)
         if self._space:
             return
         shape = Qt.CursorShape.CrossCursor if port is not None else Qt.CursorShape.ArrowCursor
@@ -361,19 +365,19 @@ class Mouse:
             shape = Qt.CursorShape.SizeHorCursor
         elif port is None and self._is_on_grip(at):
             shape = Qt.CursorShape.SizeFDiagCursor
-        self.canvas.show_cursor(shape)
+        self.context.show_cursor(shape)
 
     def _is_on_grip(self, at: QPointF) -> bool:
         """Whether a corner that resizes a view or a note is there."""
-        place = (self.canvas.view.scene, self.canvas.view.camera, at.x(), at.y())
+        place = (self.context.view.scene, self.context.view.camera, at.x(), at.y())
         return view_grip_at(*place) is not None or (
             block_at(*place) is None and grip_at(*place) is not None
         )
 
     def _wire_below(self, at: QPointF) -> str | None:
         """Key of the wire under the pointer; None if a block covers it."""
-        scene, camera = self.canvas.view.scene, self.canvas.view.camera
+        scene, camera = self.context.view.scene, self.context.view.camera
         if block_at(scene, camera, at.x(), at.y()) is not None:
             return None
-        wire = wire_at(scene, camera, at.x(), at.y(), self.canvas.view.lane_count)
+        wire = wire_at(scene, camera, at.x(), at.y(), self.context.view.lane_count)
         return None if wire is None else scene.wire_keys[wire]

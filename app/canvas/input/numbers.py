@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from gradwire.app.canvas.input.gestures.base import Host
+from gradwire.app.canvas.accessibility import speak
 from gradwire.app.canvas.input.gestures.scrubbing import ScrubNumber, SlideNumber, factor_of
 from gradwire.app.canvas.paint.blocks.numbers import (
     number_at,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPointF, Qt
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.input.gestures.base import Gesture
     from gradwire.runtime.diagram import SetParameters
 
@@ -40,21 +41,11 @@ _NOTCH = 120.0
 """Eighths of a degree that one notch of a wheel turns."""
 
 
-class NumberHost(Host, Protocol):
-    """What changing numbers needs of the canvas."""
-
-    def start_number(self, number: Number, text: str = "") -> None:
-        """Edit a number in place, beginning with ``text`` if there is any."""
-
-    def speak(self, text: str) -> None:
-        """Tell assistive technology something."""
-
-
 class Numbers:
     """Changes numbers on the faces of one canvas; at most one of them takes keys and the wheel."""
 
-    def __init__(self, canvas: NumberHost) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
         self._scrub: Scrub | None = None
         self._turned = 0.0
         self._told = ""
@@ -64,7 +55,7 @@ class Numbers:
 
     def at(self, at: QPointF) -> Number | None:
         """The number at a point of the widget."""
-        view = self._canvas.view
+        view = self._context.view
         block = block_at(view.scene, view.camera, at.x(), at.y())
         return None if block is None else number_at(view, block, at)
 
@@ -83,18 +74,17 @@ class Numbers:
 
     def hover(self, number: Number | None) -> None:
         """Mark the number under the pointer, and say what can be done with it."""
-        view = self._canvas.view
+        view = self._context.view
         if number == view.near_number:
             return
-        self._canvas.view = replace(view, near_number=number)
-        self._canvas.redraw()
+        self._context.show(near_number=number)
         hint = editor.tr(
             "{0}: drag to change (Shift fine, Ctrl coarse), click for arrows and wheel, "
             "double-click to type."
         )
         text = "" if number is None else hint.format(self._written(number))
         self._told = ""
-        self._canvas.hint(text)
+        self._context.hint(text)
 
     # Changing
 
@@ -104,27 +94,26 @@ class Numbers:
         def change(value: Any) -> SetParameters:
             hint = editor.tr("{0} = {1}. Shift is fine, Ctrl coarse, Esc takes it back.")
             self._told = ""
-            self._canvas.hint(hint.format(_name(number), written(value)))
+            self._context.hint(hint.format(_name(number), written(value)))
             return self._change(number, value)
 
         number_at = self._on_slider(number, start)
         if number_at is not None:
-            return SlideNumber(self._canvas, start, self.value(number), number_at, change)
-        return ScrubNumber(self._canvas, start, self._scrub_of(number), change)
+            return SlideNumber(self._context, start, self.value(number), number_at, change)
+        return ScrubNumber(self._context, start, self._scrub_of(number), change)
 
     def click(self, number: Number, at: QPointF) -> None:
         """Give a number the keys and the wheel; on its slider, move the knob there."""
         number_at = self._on_slider(number, at)
         if number_at is not None and (value := number_at(at.x())) != self.value(number):
-            self._canvas.request(self._change(number, value))
+            self._context.request(self._change(number, value))
         self.activate(number)
 
     def activate(self, number: Number | None) -> None:
         """Give a number the keys and the wheel, or take them away."""
-        view = self._canvas.view
+        view = self._context.view
         if number != view.number:
-            self._canvas.view = replace(view, number=number)
-            self._canvas.redraw()
+            self._context.show(number=number)
         self._turned = 0.0
         self._scrub = None if number is None else self._scrub_of(number)
         if number is not None:
@@ -132,33 +121,33 @@ class Numbers:
 
     def update(self) -> None:
         """Take the keys from a number that is no longer there, or whose block is not selected."""
-        view = self._canvas.view
+        view = self._context.view
         near, number = view.near_number, view.number
         if near is not None and not self.exists(near):
-            self._canvas.view = view = replace(view, near_number=None)
+            self._context.view = view = replace(view, near_number=None)
         selected = number is not None and view.selection.blocks == {number.block}
         if number is None:
             return
         if not (selected and self.exists(number)):
             self.activate(None)
             if self._told:
-                self._canvas.hint("")
+                self._context.hint("")
             self._told = ""
         elif self._told and self._told != self._written(number):  # typed, or undone
             self._tell(number)
 
     def leave(self) -> bool:
         """Take the keys from the number that has them; False if none does."""
-        had = self._canvas.view.number is not None
+        had = self._context.view.number is not None
         self.activate(None)
         self._told = ""
         if had:
-            self._canvas.hint("")
+            self._context.hint("")
         return had
 
     def step(self, steps: float, modifiers: Qt.KeyboardModifier) -> bool:
         """Change the active number by steps; False if none is active."""
-        number = self._canvas.view.number
+        number = self._context.view.number
         if number is None or not self.exists(number):
             return False
         before = self.value(number)
@@ -166,15 +155,15 @@ class Numbers:
             self._scrub = self._scrub_of(number)
         value = self._scrub.by(steps, factor_of(modifiers))
         if value != before:
-            self._canvas.request(self._change(number, value))
+            self._context.request(self._change(number, value))
             if self._told != self._written(number):
                 self._tell(number)
         return True
 
     def wheel(self, at: QPointF, turned: float, modifiers: Qt.KeyboardModifier) -> bool:
         """Change the active number by the wheel; False unless the pointer is on it."""
-        number = self._canvas.view.number
-        box = None if number is None else number_box(self._canvas.view, number)
+        number = self._context.view.number
+        box = None if number is None else number_box(self._context.view, number)
         if box is None or not box.contains(at):
             return False
         self._turned += turned / _NOTCH
@@ -184,13 +173,15 @@ class Numbers:
 
     def go(self, by: int, block: str | None = None) -> bool:
         """Activate the next number of a block, or the previous one; False without any."""
-        view = self._canvas.view
+        view = self._context.view
         name = block or (view.number.block if view.number else None)
         if name is None:
             return False
         numbers = list(number_boxes(view.annotations, view.scene.index[name], 1.0))
         if not numbers:
-            self._canvas.hint(editor.tr("{0} has no number that can be changed here.").format(name))
+            self._context.hint(
+                editor.tr("{0} has no number that can be changed here.").format(name)
+            )
             return False
         place = numbers.index(view.number) + by if view.number in numbers else 0
         self.activate(numbers[place % len(numbers)])
@@ -198,9 +189,9 @@ class Numbers:
 
     def edit(self, text: str = "") -> bool:
         """Type the active number; False if none is active."""
-        number = self._canvas.view.number
+        number = self._context.view.number
         if number is not None:
-            self._canvas.start_number(number, text)
+            self._context.inline_editor.edit_number(number, text)
         return number is not None
 
     def typed(self, number: Number, text: str) -> SetParameters:
@@ -211,7 +202,7 @@ class Numbers:
         return self._change(number, read_number(text, array.dtype))
 
     def _change(self, number: Number, value: Any) -> SetParameters:
-        scene = self._canvas.view.scene
+        scene = self._context.view.scene
         block = scene.page.blocks[number.block]
         return set_number(block, number, value, self._shown(number), scene.page_name)
 
@@ -219,11 +210,11 @@ class Numbers:
         return Scrub(self.value(number), self._slider(number))
 
     def _slider(self, number: Number) -> Slider | None:
-        return slider_of(self._canvas.view.scene.page.blocks[number.block], number.key)
+        return slider_of(self._context.view.scene.page.blocks[number.block], number.key)
 
     def _on_slider(self, number: Number, at: QPointF) -> Callable[[float], Any] | None:
         """The number for each x on the slider at a point of the widget; None beside it."""
-        slider, track = self._slider(number), slider_track(self._canvas.view, number.block)
+        slider, track = self._slider(number), slider_track(self._context.view, number.block)
         if slider is None or track is None or at.x() > track.right() + KNOB:
             return None
         dtype, left, width = self.value(number).dtype, track.left(), track.width()
@@ -243,16 +234,16 @@ class Numbers:
         return template.format(text, written(slider.least), written(slider.largest))
 
     def _array(self, number: Number) -> Any:
-        block = self._canvas.view.scene.page.blocks.get(number.block)
+        block = self._context.view.scene.page.blocks.get(number.block)
         return None if block is None else array_of(block, number.key, self._shown(number))
 
     def _shown(self, number: Number) -> Any:
-        return self._canvas.view.annotations.page.value(number.block, "out")
+        return self._context.view.annotations.page.value(number.block, "out")
 
     def _tell(self, number: Number) -> None:
         self._told = text = self._written(number)
-        self._canvas.speak(text)
-        self._canvas.hint(
+        speak(self._context.widget, text)
+        self._context.hint(
             editor.tr(
                 "{0}. Up and Down change it, Left and Right go to the next number, Enter types, "
                 "Esc ends."

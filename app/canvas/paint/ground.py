@@ -31,7 +31,8 @@ class Ground:
         self._size = QSize()
         self._ratio = 1.0
         self._key: GroundKey | None = None
-        self._picture: QPixmap | None = None
+        self.picture: QPixmap | None = None
+        """What frames and wires look like, once that is known to stay."""
 
     def begin(self, size: QSize, ratio: float) -> None:
         """Start a frame of a widget of this size, with ``ratio`` device px per widget px."""
@@ -53,16 +54,16 @@ class Ground:
         key = ground_key(view)
         before, self._key = self._key, key
         if key != before:
-            self._picture = None
+            self.picture = None
         is_new = before is None or key.rest != before.rest
-        if is_new or (self._picture is None and share < _SMALL):
+        if is_new or (self.picture is None and share < _SMALL):
             draw(painter, area)
             return
-        if self._picture is None:
-            self._picture = self._drawn(draw)
+        if self.picture is None:
+            self.picture = self._drawn(draw)
         ratio = self._ratio
         part = QRectF(area.topLeft() * ratio, area.size() * ratio)
-        painter.drawPixmap(area, self._picture, part)
+        painter.drawPixmap(area, self.picture, part)
 
     def _drawn(self, draw: Callable[[QPainter, QRectF], None]) -> QPixmap:
         picture = QPixmap(self._size * self._ratio)

@@ -38,7 +38,7 @@ class Painting(QObject):
         """The page that is shown, by which the paths of painted wires begin."""
         self.wires: dict[WirePath, State] = {}
         """The painted states, by wire."""
-        self._guessing = Guessing(canvas, canvas)
+        self._guessing = Guessing(canvas.context)
         self._guessing.accept = accept
         self._guessing.painted.connect(self._paint)
         self._guessing.cleared.connect(self._clear)

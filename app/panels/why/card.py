@@ -233,7 +233,7 @@ class Card(QFrame):
         anchor = self._find_anchor() if self._is_due() else QRect()
         if not anchor.intersects(self._canvas.rect()):
             self.hide()
-            self._canvas.explained = ""
+            self._canvas.context.explained = ""
             return
         if self.isHidden() and self._pressed:
             return
@@ -243,7 +243,7 @@ class Card(QFrame):
         self.try_button.setVisible(offered and not self._trial)
         self.apply_button.setVisible(offered or bool(self._trial))
         self.discard_button.setVisible(bool(self._trial))
-        self._canvas.explained = self._wire or self._block
+        self._canvas.context.explained = self._wire or self._block
         self._place(anchor)
 
     def _place(self, anchor: QRect) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from gradwire.app.canvas.paint.painter import Limits
 from gradwire.app.evaluation.result import Result
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagram, Note, Page, Point, PortName, apply
@@ -93,6 +95,12 @@ def seed_result(shown: Diagram) -> Result:
         },
         {"add1.b": 1.0, "loss.x": 1.0},
     )
+
+
+def unhurried(canvas: CanvasView) -> None:
+    """Give a canvas all the time that it needs for a frame, however busy the machine is."""
+    painter = canvas.context.painter
+    painter.limits, painter.faces.budget = Limits(), math.inf
 
 
 class Shell:

@@ -62,7 +62,7 @@ def test_a_moved_block_is_drawn_as_in_a_map_of_its_own(canvas, shell):
         canvas.request(MoveBlocks({inner: Point(at.x + step, at.y + step)}))
         settle(canvas)
         moved = canvas.minimap.grab().toImage()
-        other = MiniMap(canvas)
+        other = MiniMap(canvas.context)
         assert other.grab().toImage() == moved != before
         before = moved
         other.setParent(None)
@@ -87,7 +87,7 @@ def test_blocks_that_come_and_go_are_drawn_as_in_a_map_of_its_own(canvas, shell)
         canvas.request(edit)
         settle(canvas)
         changed = canvas.minimap.grab().toImage()
-        other = MiniMap(canvas)
+        other = MiniMap(canvas.context)
         assert other.grab().toImage() == changed != before
         before = changed
         other.setParent(None)
@@ -96,7 +96,7 @@ def test_blocks_that_come_and_go_are_drawn_as_in_a_map_of_its_own(canvas, shell)
 def test_a_block_that_was_dragged_over_the_map_is_shown_on_all_of_it(canvas, shell, qtbot):
     """What is painted while it is dragged is only the part of the map that it passes."""
     canvas.set_zoom(4.0)
-    qtbot.waitUntil(lambda: not canvas._travel.is_going_on, timeout=60_000)
+    qtbot.waitUntil(lambda: not canvas.context.painter.is_travelling, timeout=60_000)
     settle(canvas)
     scene, screen = canvas.view.scene, canvas.screen()
     number = scene.index["a"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,10 @@ from PySide6.QtGui import QPainter, QPixmap, QRegion
 from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.paint import painter
-from gradwire.app.canvas.paint.painter import Limits
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scrolled import RIM, ScrolledPage
 from gradwire.app.services.theme import DARK, LIGHT
-from tests.app.canvas.pages import block, diagram, seed_result
+from tests.app.canvas.pages import block, diagram, seed_result, unhurried
 
 MIDDLE = Qt.MouseButton.MiddleButton
 
@@ -38,15 +36,14 @@ def is_fresh(canvas, seen: np.ndarray) -> bool:
 
 def repainted(canvas) -> np.ndarray:
     """The pixels of a page that is painted anew."""
-    canvas._page = ScrolledPage()
+    canvas.context.painter.page = ScrolledPage()
     return pixels(canvas)
 
 
 @pytest.fixture(autouse=True)
 def result(canvas, shell):
     """Values on faces, lanes with labels, and time to paint them all in one frame."""
-    canvas._faces.budget = math.inf
-    canvas._limits = Limits()
+    unhurried(canvas)
     canvas.set_result(seed_result(shell.diagram))
 
 
@@ -87,8 +84,8 @@ def test_names_that_reach_into_view_are_whole_once_it_rests(canvas, shell, qtbot
     for _ in range(6):
         canvas.set_camera(canvas.view.camera.panned(-9.0, -4.0))
         pixels(canvas)
-    assert canvas._page.is_panning
-    qtbot.waitUntil(lambda: not canvas._page.is_panning, timeout=60_000)
+    assert canvas.context.painter.is_panning
+    qtbot.waitUntil(lambda: not canvas.context.painter.is_panning, timeout=60_000)
     assert is_fresh(canvas, pixels(canvas))
 
 
@@ -169,7 +166,7 @@ def test_a_view_that_was_replaced_without_a_word_is_not_scrolled(canvas, shell):
     for _ in range(3):
         canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
         pixels(canvas)
-    canvas.view = replace(canvas.view, theme=DARK)
+    canvas.context.view = replace(canvas.view, theme=DARK)
     canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
     seen = pixels(canvas)
     assert is_fresh(canvas, seen)
@@ -216,7 +213,7 @@ def test_what_has_changed_just_before_a_pan_is_seen(canvas, shell):
     canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
     pixels(canvas)
     canvas.view.scene.place(np.array([0]), np.array([[200.0, 300.0]]))
-    canvas.redraw()  # which is still to be painted
+    canvas.update()  # which is still to be painted
     canvas.set_camera(canvas.view.camera.panned(-5.0, -5.0))
     assert is_fresh(canvas, pixels(canvas))
 
@@ -231,6 +228,6 @@ def test_the_hand_pans_and_then_drags(canvas, shell, qtbot):
     QTest.mouseRelease(canvas, MIDDLE, pos=start - QPoint(60, 25))
     assert is_fresh(canvas, seen)
     canvas.view.scene.place(np.array([0]), np.array([[200.0, 300.0]]))
-    canvas.redraw()
+    canvas.update()
     seen = pixels(canvas)
     assert is_fresh(canvas, seen)

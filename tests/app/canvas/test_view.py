@@ -18,7 +18,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QToolTip
 
 from gradwire.app.canvas.input.dropping import BLOCK_MIME
-from gradwire.app.canvas.paint.painter import Limits
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.services.theme import DARK, LIGHT
@@ -49,6 +48,7 @@ from tests.app.canvas.pages import (
     page,
     seed,
     seed_result,
+    unhurried,
 )
 from tests.app.mouse import drag_over, drop
 
@@ -282,7 +282,7 @@ class TestNames:
         assert asked == ["mul1"] * 3
 
     def test_a_name_that_is_taken_is_refused_and_the_field_stays(self, canvas, shell):
-        canvas.start_rename("mul1")
+        canvas.inline_editor.edit_name("mul1")
         field = open_field(canvas, QLineEdit)
         QTest.keyClicks(field, "add1")
         QTest.keyClick(field, Qt.Key.Key_Return)
@@ -291,7 +291,7 @@ class TestNames:
         assert not shell.changes
 
     def test_escape_leaves_the_name(self, canvas, shell):
-        canvas.start_rename("mul1")
+        canvas.inline_editor.edit_name("mul1")
         field = open_field(canvas, QLineEdit)
         QTest.keyClicks(field, "other")
         QTest.keyClick(field, Qt.Key.Key_Escape)
@@ -299,19 +299,19 @@ class TestNames:
         assert not shell.changes
 
     def test_a_click_elsewhere_takes_the_name(self, canvas, shell):
-        canvas.start_rename("mul1")
+        canvas.inline_editor.edit_name("mul1")
         field = open_field(canvas, QLineEdit)
         QTest.keyClicks(field, "scaled")
         canvas.setFocus()
         assert shell.changes == [RenameBlock("mul1", "scaled")]
 
     def test_the_same_name_changes_nothing(self, canvas, shell):
-        canvas.start_rename("mul1")
+        canvas.inline_editor.edit_name("mul1")
         QTest.keyClick(open_field(canvas, QLineEdit), Qt.Key.Key_Return)
         assert not shell.changes
 
     def test_a_name_that_is_not_there_opens_nothing(self, canvas, shell):
-        canvas.start_rename("nobody")
+        canvas.inline_editor.edit_name("nobody")
         assert not canvas.findChildren(QLineEdit)
 
 
@@ -329,14 +329,14 @@ class TestNotes:
         assert noted.changes == [SetNote("n", Note("good day", Point(0, 0), 200, 60))]
 
     def test_a_longer_text_makes_the_note_taller(self, canvas, noted):
-        canvas.start_note("n")
+        canvas.inline_editor.edit_note("n")
         open_field(canvas, QPlainTextEdit).setPlainText("many words " * 40)
         canvas.setFocus()
         assert noted.main.notes["n"].height > 200
         assert noted.main.notes["n"].width == 200
 
     def test_escape_keeps_what_was_typed(self, canvas, noted):
-        canvas.start_note("n")
+        canvas.inline_editor.edit_note("n")
         field = open_field(canvas, QPlainTextEdit)
         field.setPlainText("good day")
         QTest.keyClick(field, Qt.Key.Key_Escape)
@@ -344,7 +344,7 @@ class TestNotes:
         assert not field.isVisible()
 
     def test_leaving_the_field_takes_the_text(self, canvas, noted):
-        canvas.start_note("n")
+        canvas.inline_editor.edit_note("n")
         open_field(canvas, QPlainTextEdit).setPlainText("good day")
         canvas.setFocus()
         assert noted.main.notes["n"].text == "good day"
@@ -481,16 +481,17 @@ class TestPictures:
     def test_faces_of_another_zoom_stand_in_for_a_while(self, qtbot, canvas, shell):
         canvas.set_result(seed_result(shell.diagram))
         canvas.set_zoom(0.9)
-        canvas._faces.budget = 0.0
+        faces = canvas.context.painter.faces
+        faces.budget = 0.0
         canvas.grab()
-        assert canvas._faces.behind, "with no time, some faces are still to be drawn"
-        qtbot.waitUntil(lambda: canvas.grab() is not None and not canvas._faces.behind)
+        assert faces.behind, "with no time, some faces are still to be drawn"
+        qtbot.waitUntil(lambda: canvas.grab() is not None and not faces.behind)
         canvas.set_zoom(1.1)
         hurried = canvas.grab().toImage()
-        assert canvas._faces.behind
+        assert faces.behind
         centre = canvas.block_rect("loss").center()  # the last one of them
         assert hurried.pixelColor(centre) == LIGHT.face("losses")
-        qtbot.waitUntil(lambda: canvas.grab() is not None and not canvas._faces.behind)
+        qtbot.waitUntil(lambda: canvas.grab() is not None and not faces.behind)
         assert canvas.grab().toImage() != hurried
 
     def test_signs_stand_on_the_lanes(self, canvas, shell):
@@ -503,7 +504,7 @@ class TestPictures:
             )
 
         plain = replace(seed_result(shell.diagram), states=states)
-        canvas._limits = Limits()  # all signs in one painting, however busy the machine is
+        unhurried(canvas)  # all signs in one painting
         canvas.set_result(plain)
         without = canvas.grab().toImage()
         canvas.set_result(replace(plain, verdict=verdict))

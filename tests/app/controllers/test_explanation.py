@@ -93,7 +93,8 @@ class TestRoute:
         window.canvas.grab()
         assert painted == [len(window.canvas.route().parts(window.canvas.view.scene)[0])]
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
-        window.canvas._kept = Kept()  # which has placed those of the whole page before
+        painter = window.canvas.context.painter
+        painter.kept = Kept()  # which has placed those of the whole page before
         painted.clear()
         window.canvas.grab()
         assert painted == [len(window.canvas.view.scene.wire_keys)]

@@ -61,12 +61,12 @@ def card(window, qtbot):
 
 def quick_add(window, qtbot):
     window.canvas.quick_add(QPointF(200.0, 200.0))
-    return window.canvas._adder.box
+    return window.canvas.context.adder.box
 
 
 def name_field(window, qtbot):
     window.canvas.select({"w"})
-    window.canvas.start_rename("w")
+    window.canvas.inline_editor.edit_name("w")
     return QApplication.focusWidget()
 
 
@@ -141,7 +141,8 @@ def test_a_press_never_reaches_the_canvas_behind(window, qtbot, shown, button, m
     inner, at = overlay, QPoint(3, overlay.height() // 2)
     got = []
     for name in ("press", "move", "release", "double_click"):
-        monkeypatch.setattr(window.canvas._mouse, name, lambda event, name=name: got.append(name))
+        mouse = window.canvas.context.mouse
+        monkeypatch.setattr(mouse, name, lambda event, name=name: got.append(name))
     QTest.mouseMove(inner, at)
     QTest.mousePress(inner, button, NONE, at)
     QTest.mouseMove(inner, at + QPoint(1, 1))
@@ -192,7 +193,7 @@ def test_on_the_canvas_itself_the_same_keys_work(window, qtbot):
 
 def test_every_menu_keeps_the_keys(window, qtbot):
     window.canvas.select({"w"})
-    window.canvas.show_menu(QPointF(5.0, 5.0))
+    window.canvas.menuRequested.emit(QPoint(5, 5))
     menus = window.findChildren(QMenu)
     assert QApplication.activePopupWidget() in menus
     assert len(menus) > 15

@@ -169,7 +169,7 @@ def test_space_and_a_drag_move_the_page_although_a_block_is_selected(window, qtb
 def test_the_pointer_that_has_just_moved_says_where_a_block_goes(window, qtbot):
     at = QPoint(120, 400)
     qtbot.mouseMove(window.canvas, at)
-    window.canvas._mouse.pointer = at.toPointF()
+    window.canvas.context.mouse.pointer = at.toPointF()
     press(Key.Key_Tab)
     write("variable")
     first = window.canvas.block_rect("variable1")

@@ -446,7 +446,7 @@ class TestFiles:
     def test_a_name_that_is_being_written_is_asked_about_too(self, window, opened, qtbot):
         opened(seed())
         qtbot.waitUntil(window.isActiveWindow)
-        window.canvas.start_rename("loss")
+        window.canvas.inline_editor.edit_name("loss")
         QTest.keyClicks(QApplication.focusWidget(), "end")
         answer(Button.Save)
         assert window.close()

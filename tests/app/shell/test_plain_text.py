@@ -183,7 +183,7 @@ def test_no_tip_of_the_canvas_is_markup(opened, monkeypatch):
     tips = []
     monkeypatch.setattr(QToolTip, "showText", lambda at, text, *rest: tips.append(text))
     opened.canvas.zoom_to_fit()
-    widget = opened.canvas.widget()
+    widget = opened.canvas
     for x in range(0, widget.width(), 12):
         for y in range(0, widget.height(), 12):
             at = QPoint(x, y)

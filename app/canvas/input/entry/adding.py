@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QPointF
@@ -13,7 +13,6 @@ from PySide6.QtCore import QPointF
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.candidates import Candidate, candidates
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
-from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.services.translation import editor
@@ -22,10 +21,9 @@ from gradwire.runtime.formulas import Addition, add_formula
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
-    from PySide6.QtWidgets import QWidget
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.services.favourites import Favourites
     from gradwire.runtime.diagram import Point
 
 
@@ -33,32 +31,17 @@ _Add: TypeAlias = Callable[[Candidate], tuple[str, Change]]
 """Gives the name of a new block, and the change that adds it."""
 
 
-class AddHost(Host, Protocol):
-    """What adding blocks needs of the canvas."""
-
-    favourites: Favourites
-
-    def widget(self) -> QWidget:
-        """The widget that the search box opens on."""
-
-    def reveal(self, bounds: Floats) -> None:
-        """Pan until a part of the page is visible."""
-
-    def zoom_to_fit(self) -> None:
-        """Show the whole page."""
-
-
 class BlockAdder:
     """Opens and closes the search box of one canvas."""
 
-    def __init__(self, canvas: AddHost) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
         self.box: QuickAdd | None = None
         self._wire: tuple[int, QPointF] | None = None
 
     def open(self, at: QPointF, port: int | None = None) -> None:
         """Open the box at a widget point, for a block there, wired to ``port`` if given."""
-        view = self._canvas.view
+        view = self._context.view
         corner = view.camera.to_scene(np.array([at.x(), at.y()]))
         offered = self._offered() if port is None else self._fitting(port)
         place = corner if port is None else None
@@ -68,7 +51,7 @@ class BlockAdder:
 
     def open_at(self, corner: Floats) -> None:
         """Open the box for a block with its top left at a scene point (2,)."""
-        view = self._canvas.view
+        view = self._context.view
         self._open_there(
             corner,
             self._offered(),
@@ -78,7 +61,7 @@ class BlockAdder:
 
     def open_for_port(self, port: int) -> None:
         """Open the box for a block at the other end of a wire from ``port``."""
-        view = self._canvas.view
+        view = self._context.view
         corner = changes.vacancy_for(view.scene, port)
         end = corner + changes.port_offset(from_output=not view.scene.port_is_input[port])
         self._open_there(
@@ -87,7 +70,7 @@ class BlockAdder:
 
     def open_for_wire(self, wire: str) -> None:
         """Open the box for a block that is inserted into a wire."""
-        view, canvas = self._canvas.view, self._canvas
+        view, context = self._context.view, self._context
         corner = changes.vacancy_in(view.scene, wire)
         offered = [c for c in self._offered() if c.input and c.output]
 
@@ -95,17 +78,17 @@ class BlockAdder:
             inserted = changes.inserting(view, candidate, corner, wire)
             if inserted is None:
                 text = editor.tr("{0} can't be inserted into the wire to {1}.")
-                canvas.hint(text.format(candidate.title, wire))
+                context.hint(text.format(candidate.title, wire))
             return inserted or changes.placing(view, candidate, corner, None)
 
         self._open_there(corner, offered, place)
 
     def _offered(self) -> list[Candidate]:
-        scene = self._canvas.view.scene
+        scene = self._context.view.scene
         return candidates(scene.diagram, scene.page_name)
 
     def _fitting(self, port: int) -> list[Candidate]:
-        from_output = not self._canvas.view.scene.port_is_input[port]
+        from_output = not self._context.view.scene.port_is_input[port]
         return [c for c in self._offered() if c.fits(from_output=from_output)]
 
     def _open_there(
@@ -117,7 +100,7 @@ class BlockAdder:
         formula_at: Floats | None = None,
     ) -> None:
         """Open the box at a scene point; the added block is brought into view."""
-        at = QPointF(*self._canvas.view.camera.to_widget(place).tolist())
+        at = QPointF(*self._context.view.camera.to_widget(place).tolist())
         self._open(at, offered, add, port, shown=True, formula_at=formula_at)
 
     def _open(
@@ -131,48 +114,48 @@ class BlockAdder:
         formula_at: Floats | None = None,
     ) -> None:
         self.close()
-        canvas = self._canvas
+        context = self._context
         self._wire = None if port is None else (port, at)
 
         def done(chosen: Candidate | Addition | None) -> None:
             self.box = self._wire = None
-            canvas.widget().setFocus()
-            canvas.redraw()
+            context.widget.setFocus()
+            context.redraw()
             if isinstance(chosen, Addition):
-                is_first = not canvas.view.scene.names
+                is_first = not context.view.scene.names
                 self._put(chosen.change, chosen.blocks, shown=True)
                 if is_first:
-                    canvas.zoom_to_fit()
+                    context.camera.zoom_to_fit()
             elif chosen is not None:
-                canvas.favourites.use(chosen.kind)
+                context.favourites.use(chosen.kind)
                 name, change = add(chosen)
                 self._put(change, [name], shown=shown)
 
         self.box = QuickAdd(
-            canvas.widget(),
+            context.widget,
             at.toPoint(),
             offered,
-            canvas.view.theme,
-            canvas.favourites,
+            context.view.theme,
+            context.favourites,
             done,
             None if formula_at is None else partial(self._compose, changes.on_grid(formula_at)),
         )
-        canvas.redraw()
+        context.redraw()
 
     def _compose(self, at: Point, text: str) -> Addition:
         """The change that adds a formula; raises BuildError."""
-        scene = self._canvas.view.scene
+        scene = self._context.view.scene
         return add_formula(scene.diagram, text, at, scene.page_name)
 
     def _put(self, change: Change, names: Sequence[str], *, shown: bool) -> None:
         """Make the change, and room for its blocks; select them."""
-        canvas = self._canvas
-        canvas.request(with_room(canvas.view.scene, change, names))
-        canvas.select(names)
-        canvas.view = replace(canvas.view, focus=None)  # keys continue from the selection
-        bounds = canvas.view.scene.bounds_of(names)
+        context = self._context
+        context.request(with_room(context.view.scene, change, names))
+        context.selection.select(names)
+        context.view = replace(context.view, focus=None)  # keys continue from the selection
+        bounds = context.view.scene.bounds_of(names)
         if shown and bounds is not None:
-            canvas.reveal(bounds)
+            context.camera.reveal(bounds)
 
     def close(self) -> None:
         """Close the box if it is open; nothing is added."""
@@ -183,4 +166,4 @@ class BlockAdder:
         """Draw the open wire while the box is open."""
         if self._wire is not None:
             port, at = self._wire
-            draw_open_wire(painter, self._canvas.view, port, np.array([at.x(), at.y()]))
+            draw_open_wire(painter, self._context.view, port, np.array([at.x(), at.y()]))

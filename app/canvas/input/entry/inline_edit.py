@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtCore import QPointF, QRectF
 
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.inline_fields import LineEdit, NoteEdit
-from gradwire.app.canvas.input.gestures.base import Host
 from gradwire.app.canvas.paint.blocks.numbers import number_box, only_number
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import ChangeError
@@ -21,29 +20,15 @@ from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram import FOOT, HEADER, ROW, SetParameters
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.input.numbers import Numbers
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.document.numbers import Number
-
-
-class EditHost(Host, Protocol):
-    """What inline editing needs of the canvas."""
-
-    numbers: Numbers
-
-    def widget(self) -> QWidget:
-        """The widget that fields open on."""
-
-    def block_rect(self, name: str) -> QRect:
-        """The place of a block, in widget px."""
 
 
 class InlineEditor:
     """Opens and closes the field of one canvas."""
 
-    def __init__(self, canvas: EditHost) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
         self._field: LineEdit | NoteEdit | None = None
 
     def close(self) -> None:
@@ -54,24 +39,24 @@ class InlineEditor:
 
     def edit_name(self, block: str) -> None:
         """Open a field on a face for the name of the block."""
-        canvas = self._canvas
-        if block not in canvas.view.scene.index:
+        context = self._context
+        if block not in context.view.scene.index:
             return
         self.close()
-        zoom = canvas.view.camera.zoom
-        box = QRectF(canvas.block_rect(block))
+        zoom = context.view.camera.zoom
+        box = QRectF(context.places.block_rect(block))
         box.setHeight(HEADER * zoom)
         label = editor.tr("Name of block {0}").format(block)
         self._field = LineEdit(
-            canvas.widget(), block, label, box, zoom, lambda new: self._rename(block, new)
+            context.widget, block, label, box, zoom, lambda new: self._rename(block, new)
         )
 
     def edit_at(self, block: str, at: QPointF) -> None:
         """Edit what is at a point of a face: below the name the expression, or the only number, or
         else the name.
         """
-        view = self._canvas.view
-        top = self._canvas.block_rect(block).top()
+        view = self._context.view
+        top = self._context.places.block_rect(block).top()
         is_formula = isinstance(view.scene.page.blocks[block], Formula)
         number = only_number(view, view.scene.index[block])
         is_below = at.y() > top + HEADER * view.camera.zoom
@@ -84,19 +69,19 @@ class InlineEditor:
 
     def edit_number(self, number: Number, text: str = "") -> None:
         """Open a field on a face for a number, with ``text`` typed already if there is any."""
-        canvas = self._canvas
-        box = number_box(canvas.view, number)
+        context = self._context
+        box = number_box(context.view, number)
         if box is None:
             return
         self.close()
-        before = str(Tensor(canvas.numbers.value(number)).to_json())
+        before = str(Tensor(context.numbers.value(number)).to_json())
         label = editor.tr("Number of block {0}").format(number.block)
         self._field = LineEdit(
-            canvas.widget(),
+            context.widget,
             before,
             label,
             box,
-            canvas.view.camera.zoom,
+            context.view.camera.zoom,
             lambda new: new == before or self._set_number(number, new),
         )
         if text:
@@ -104,17 +89,17 @@ class InlineEditor:
 
     def edit_expression(self, block: str) -> None:
         """Open a field on the face of a Formula block for its expression, in one line."""
-        canvas = self._canvas
-        formula = canvas.view.scene.page.blocks.get(block)
+        context = self._context
+        formula = context.view.scene.page.blocks.get(block)
         if not isinstance(formula, Formula):
             return
         self.close()
-        zoom, before = canvas.view.camera.zoom, one_line(formula.expression)
-        box = QRectF(canvas.block_rect(block))
+        zoom, before = context.view.camera.zoom, one_line(formula.expression)
+        box = QRectF(context.places.block_rect(block))
         box.setTop(box.bottom() - (ROW + FOOT) * zoom)
         label = editor.tr("Expression of block {0}").format(block)
         self._field = LineEdit(
-            canvas.widget(),
+            context.widget,
             before,
             label,
             box,
@@ -126,7 +111,7 @@ class InlineEditor:
     def edit_note(self, name: str) -> None:
         """Open a field in place of a note for its text."""
         self.close()
-        canvas, view = self._canvas, self._canvas.view
+        context, view = self._context, self._context.view
         if view.annotations.hides_notes and not view.scene.page.notes[name].frame:
             return
         note, zoom = view.scene.page.notes[name], view.camera.zoom
@@ -134,45 +119,45 @@ class InlineEditor:
         box = QRectF(left, top, note.width * zoom, note.height * zoom)
 
         def accept(text: str) -> None:
-            canvas.request(changes.rewording(canvas.view, name, text))
+            context.request(changes.rewording(context.view, name, text))
 
-        self._field = NoteEdit(canvas.widget(), note.text, box, zoom, accept)
+        self._field = NoteEdit(context.widget, note.text, box, zoom, accept)
 
     def _set_number(self, number: Number, text: str) -> bool:
-        canvas = self._canvas
+        context = self._context
         try:
-            change = canvas.numbers.typed(number, text)
+            change = context.numbers.typed(number, text)
         except ValueError:
-            canvas.hint(editor.tr("{0} is not a number that fits here.").format(text))
+            context.hint(editor.tr("{0} is not a number that fits here.").format(text))
             return False
         self._field = None
-        canvas.request(change)
+        context.request(change)
         return True
 
     def _set_expression(self, block: str, text: str) -> bool:
-        canvas, field = self._canvas, self._field
+        context, field = self._context, self._field
         try:
             content_of(text)
         except FormulaError as error:
-            canvas.hint(str(error))
+            context.hint(str(error))
             if isinstance(field, LineEdit):
                 field.fault = error.offset
             return False
         self._field = None
-        scene = canvas.view.scene
-        canvas.request(SetParameters(block, {"expression": text}, page=scene.page_name))
+        scene = context.view.scene
+        context.request(SetParameters(block, {"expression": text}, page=scene.page_name))
         return True
 
     def _rename(self, old: str, new: str) -> bool:
-        canvas = self._canvas
+        context = self._context
         try:
-            change = changes.renaming(canvas.view, old, new)
+            change = changes.renaming(context.view, old, new)
         except ChangeError as error:
-            canvas.hint(str(error))
+            context.hint(str(error))
             return False
-        chosen = canvas.view.selection.blocks
+        chosen = context.view.selection.blocks
         self._field = None
-        canvas.request(change)
+        context.request(change)
         if old in chosen:
-            canvas.select((chosen - {old}) | {new})
+            context.selection.select((chosen - {old}) | {new})
         return True

@@ -5,7 +5,7 @@ A gesture changes only what is shown; when it ends, it requests one Change from 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -15,47 +15,13 @@ from gradwire.app.canvas.scene.places import overlapping
 from gradwire.app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
-    from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.canvas.state.view_state import ViewState
-    from gradwire.runtime.diagram import Change
 
 GRID = 10.0
 """Spacing of the grid for blocks and notes, scene units."""
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-
-
-class Host(Protocol):
-    """What gestures may do to the canvas."""
-
-    view: ViewState
-    """Replaced as a whole; see :class:`ViewState`."""
-
-    def request(self, change: Change | None) -> None:
-        """Request a change from the document, if there is one."""
-
-    def preview(self, change: Change | None) -> None:
-        """Show the diagram with a change that is not made yet; None shows it without."""
-
-    def hint(self, text: str) -> None:
-        """Show a hint in the status bar; an empty one clears it."""
-
-    def set_selection(self, selection: Selection) -> None:
-        """Select this, and nothing else."""
-
-    def select(self, names: Iterable[str]) -> None:
-        """Select these blocks instead of others; the selected wire stays."""
-
-    def set_camera(self, camera: Camera) -> None:
-        """Show the page through another camera."""
-
-    def quick_add(self, at: QPointF, port: int | None = None) -> None:
-        """Offer blocks to add at this point, at the end of the wire from ``port``."""
-
-    def redraw(self, area: QRectF | None = None) -> None:
-        """Repaint ``area`` of the widget, or all of it."""
 
 
 class Gesture:
@@ -65,15 +31,15 @@ class Gesture:
     modifiers = Qt.KeyboardModifier.NoModifier
     """The keys that are held with the button."""
 
-    def __init__(self, host: Host, start: QPointF) -> None:
-        self.host = host
+    def __init__(self, context: CanvasContext, start: QPointF) -> None:
+        self.context = context
         self.start = start
-        self.origin: Floats = host.view.camera.to_scene(np.array([start.x(), start.y()]))
+        self.origin: Floats = context.view.camera.to_scene(np.array([start.x(), start.y()]))
         """The pressed scene point, which is independent of the zoom."""
 
     def shift(self, at: QPointF) -> Floats:
         """How far the pointer has moved, in scene units (2,)."""
-        camera = self.host.view.camera
+        camera = self.context.view.camera
         return camera.to_scene(np.array([at.x(), at.y()])) - self.origin
 
     def move(self, at: QPointF) -> None:
@@ -94,16 +60,16 @@ class Pan(Gesture):
 
     cursor = Qt.CursorShape.ClosedHandCursor
 
-    def __init__(self, host: Host, start: QPointF) -> None:
-        super().__init__(host, start)
-        self._camera = host.view.camera
+    def __init__(self, context: CanvasContext, start: QPointF) -> None:
+        super().__init__(context, start)
+        self._camera = context.view.camera
 
     def move(self, at: QPointF) -> None:
         moved = at - self.start
-        self.host.set_camera(self._camera.panned(moved.x(), moved.y()))
+        self.context.camera.set(self._camera.panned(moved.x(), moved.y()))
 
     def cancel(self) -> None:
-        self.host.set_camera(self._camera)
+        self.context.camera.set(self._camera)
 
 
 class Select(Gesture):
@@ -111,36 +77,36 @@ class Select(Gesture):
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
-        super().__init__(host, start)
-        self._before = host.view.selection
+    def __init__(self, context: CanvasContext, start: QPointF, kept: Selection) -> None:
+        super().__init__(context, start)
+        self._before = context.view.selection
         self.kept = kept
 
     def select(self, blocks: Indices, notes: Indices, bends: Indices) -> None:
         """Select these blocks, notes and bends, by number, besides those that are kept."""
-        scene = self.host.view.scene
+        scene = self.context.view.scene
         names = list(scene.page.notes)
         found = Selection(
             frozenset(scene.names[i] for i in blocks.tolist()),
             frozenset(names[i] for i in notes.tolist()),
             frozenset(scene.bend_name(i) for i in bends.tolist()),
         )
-        self.host.set_selection(self.kept.joined(found))
+        self.context.selection.set(self.kept.joined(found))
 
     def cancel(self) -> None:
-        self.host.set_selection(self._before)
-        self.host.redraw()
+        self.context.selection.set(self._before)
+        self.context.redraw()
 
 
 class RubberBand(Select):
     """Selects the blocks, notes and bends that a rectangle touches, and the frames inside it."""
 
-    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
-        super().__init__(host, start, kept)
+    def __init__(self, context: CanvasContext, start: QPointF, kept: Selection) -> None:
+        super().__init__(context, start, kept)
         self._box = QRectF()
 
     def move(self, at: QPointF) -> None:
-        view = self.host.view
+        view = self.context.view
         start = QPointF(*view.camera.to_widget(self.origin).tolist())
         last, self._box = self._box, QRectF(start, at).normalized()
         box = self._box
@@ -152,27 +118,27 @@ class RubberBand(Select):
         bends = ((view.scene.bends >= area[:2]) & (view.scene.bends <= area[2:])).all(axis=1)
         notes = touched[~frames[touched] | whole[touched]]
         self.select(overlapping(view.scene.rects, area), notes, np.flatnonzero(bends))
-        self.host.redraw(last.united(box).adjusted(-2, -2, 2, 2))
+        self.context.redraw(last.united(box).adjusted(-2, -2, 2, 2))
 
     def finish(self, at: QPointF) -> None:
         if self._box.isNull():
-            self.host.set_selection(self.kept)
-        self.host.redraw(self._box.adjusted(-2, -2, 2, 2))
+            self.context.selection.set(self.kept)
+        self.context.redraw(self._box.adjusted(-2, -2, 2, 2))
 
     def paint(self, painter: QPainter) -> None:
-        _use_selection_colours(painter, self.host.view)
+        _use_selection_colours(painter, self.context.view)
         painter.drawRect(self._box)
 
 
 class Lasso(Select):
     """Selects what a drawn line encloses: by the centre, or all corners of a frame."""
 
-    def __init__(self, host: Host, start: QPointF, kept: Selection) -> None:
-        super().__init__(host, start, kept)
+    def __init__(self, context: CanvasContext, start: QPointF, kept: Selection) -> None:
+        super().__init__(context, start, kept)
         self._line: list[Floats] = [self.origin]
 
     def move(self, at: QPointF) -> None:
-        view = self.host.view
+        view = self.context.view
         self._line.append(view.camera.to_scene(np.array([at.x(), at.y()])))
         line, scene = np.array(self._line), view.scene
         blocks, notes = scene.rects, scene.note_rects()
@@ -182,14 +148,14 @@ class Lasso(Select):
         inside = enclosed(blocks[:, :2] + blocks[:, 2:] / 2.0, line)
         bends = enclosed(scene.bends, line)
         self.select(np.flatnonzero(inside), np.flatnonzero(within), np.flatnonzero(bends))
-        self.host.redraw()
+        self.context.redraw()
 
     def finish(self, at: QPointF) -> None:
-        self.host.redraw()
+        self.context.redraw()
 
     def paint(self, painter: QPainter) -> None:
-        _use_selection_colours(painter, self.host.view)
-        points = self.host.view.camera.to_widget(np.array(self._line)).tolist()
+        _use_selection_colours(painter, self.context.view)
+        points = self.context.view.camera.to_widget(np.array(self._line)).tolist()
         painter.drawPolygon([QPointF(x, y) for x, y in points])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
-from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.input.gestures.base import Gesture
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
 from gradwire.app.services.translation import editor
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPainter
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.state.view_state import Selection
     from gradwire.runtime.diagram import Diagram
@@ -31,14 +32,14 @@ class DrawBundle(Gesture):
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF, ports: Sequence[int]) -> None:
-        super().__init__(host, start)
+    def __init__(self, context: CanvasContext, start: QPointF, ports: Sequence[int]) -> None:
+        super().__init__(context, start)
         self._ports = ports
         self._at = start
         self._over: tuple[int | None, int | None] = (None, None)
         self._wires: list[Connect] = []
-        host.view = replace(host.view, near_port=None)
-        host.hint(self._goal())
+        context.view = replace(context.view, near_port=None)
+        context.hint(self._goal())
 
     def move(self, at: QPointF) -> None:
         self._at = at
@@ -47,9 +48,9 @@ class DrawBundle(Gesture):
             self._over = over
             self._wires = self._connections(*over)
             ends = tuple(self._end(wire) for wire in self._wires)
-            self.host.view = replace(self.host.view, fitting_ports=ends)
-            self.host.hint(self._explanation())
-        self.host.redraw()
+            self.context.view = replace(self.context.view, fitting_ports=ends)
+            self.context.hint(self._explanation())
+        self.context.redraw()
 
     def finish(self, at: QPointF) -> None:
         self.move(at)
@@ -57,16 +58,16 @@ class DrawBundle(Gesture):
         self.cancel()
         if wires:
             label = f"Connect {len(wires)} outputs to {wires[0].target.block}"
-            self.host.request(Batch(label, wires))
-        self.host.hint(explanation)
+            self.context.request(Batch(label, wires))
+        self.context.hint(explanation)
 
     def cancel(self) -> None:
-        self.host.view = replace(self.host.view, fitting_ports=())
-        self.host.hint("")
-        self.host.redraw()
+        self.context.view = replace(self.context.view, fitting_ports=())
+        self.context.hint("")
+        self.context.redraw()
 
     def paint(self, painter: QPainter) -> None:
-        view = self.host.view
+        view = self.context.view
         ends = {wire.source: self._end(wire) for wire in self._wires}
         for port in self._ports:
             end = np.array([self._at.x(), self._at.y()])
@@ -76,7 +77,7 @@ class DrawBundle(Gesture):
 
     def _target(self, at: QPointF) -> tuple[int | None, int | None]:
         """The block below or beside a point, and the input there from which on they are wired."""
-        scene, camera = self.host.view.scene, self.host.view.camera
+        scene, camera = self.context.view.scene, self.context.view.camera
         port = port_at(scene, camera, at.x(), at.y(), SNAP, scene.port_is_input)
         if port is not None:
             return int(scene.port_block[port]), port
@@ -85,14 +86,14 @@ class DrawBundle(Gesture):
     def _connections(self, block: int | None, first: int | None) -> list[Connect]:
         if block is None:
             return []
-        scene = self.host.view.scene
+        scene = self.context.view.scene
         sources = [scene.port_name(port) for port in self._ports]
         start = "" if first is None else scene.port_name(first).port
         return connections(scene, sources, scene.names[block], start)
 
     def _end(self, wire: Connect) -> int:
         """The input of a planned wire; of a term that is yet to come, the last one there is."""
-        scene = self.host.view.scene
+        scene = self.context.view.scene
         port = scene.port(wire.target.block, wire.target.port, is_input=True)
         if port is not None:
             return port
@@ -108,7 +109,7 @@ class DrawBundle(Gesture):
         block, _ = self._over
         if block is None:
             return self._goal()
-        scene = self.host.view.scene
+        scene = self.context.view.scene
         wired = {wire.source for wire in self._wires}
         sources = [scene.port_name(port) for port in self._ports]
         missing = [str(source) for source in sources if source not in wired]

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.input.gestures.base import Gesture
 from gradwire.app.canvas.scene.arrays import NO_INDICES, Flags
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.blocks.terms import split_term
@@ -18,6 +18,7 @@ from gradwire.runtime.diagram import Batch, Disconnect, PortName
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.runtime.diagram import Change
@@ -31,32 +32,31 @@ class CutWires(Gesture):
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF) -> None:
-        super().__init__(host, start)
+    def __init__(self, context: CanvasContext, start: QPointF) -> None:
+        super().__init__(context, start)
         self._line: list[Floats] = [self.origin]
 
     def move(self, at: QPointF) -> None:
-        view = self.host.view
+        view = self.context.view
         here = view.camera.to_scene(np.array([at.x(), at.y()]))
         scene = view.scene
         crossed = [scene.wire_keys[i] for i in crossing(scene, self._line[-1], here).tolist()]
         marks = {**view.marks, **dict.fromkeys(crossed, _COLOUR)}
-        self.host.view = replace(view, marks=marks)
+        self.context.view = replace(view, marks=marks)
         self._line.append(here)
-        self.host.redraw()
+        self.context.redraw()
 
     def finish(self, at: QPointF) -> None:
-        keys = list(self.host.view.marks)
+        keys = list(self.context.view.marks)
         self.cancel()
         if keys:
-            self.host.request(cut_change(self.host.view.scene, keys))
+            self.context.request(cut_change(self.context.view.scene, keys))
 
     def cancel(self) -> None:
-        self.host.view = replace(self.host.view, marks={})
-        self.host.redraw()
+        self.context.show(marks={})
 
     def paint(self, painter: QPainter) -> None:
-        view = self.host.view
+        view = self.context.view
         pen = QPen(QColor(view.theme.error), 1.5, Qt.PenStyle.DashLine)
         painter.setPen(pen)
         points = view.camera.to_widget(np.array(self._line)).tolist()
@@ -103,21 +103,19 @@ def marked(marks: Mapping[str, str]) -> list[str]:
     return [key for key, colour in marks.items() if colour == _COLOUR]
 
 
-def toggle_mark(host: Host, wire: str) -> int:
+def toggle_mark(context: CanvasContext, wire: str) -> int:
     """Mark a wire for a cut, or unmark it; returns how many are marked."""
-    marks = host.view.marks
+    marks = context.view.marks
     others = {key: colour for key, colour in marks.items() if key != wire}
     marks = others if wire in marks else {**others, wire: _COLOUR}
-    host.view = replace(host.view, marks=marks)
-    host.redraw()
-    return len(host.view.marks)
+    context.show(marks=marks)
+    return len(context.view.marks)
 
 
-def clear_marks(host: Host) -> bool:
+def clear_marks(context: CanvasContext) -> bool:
     """Unmark all wires; False if none was marked."""
-    had_marks = bool(host.view.marks)
-    host.view = replace(host.view, marks={})
-    host.redraw()
+    had_marks = bool(context.view.marks)
+    context.show(marks={})
     return had_marks
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 
 from gradwire.app.canvas.input.changes import moving_in
 from gradwire.app.canvas.input.frames import move_change, move_set, moved_notes
-from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture
 from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.input.splicing import free_ports, splice, wire_under
 from gradwire.app.canvas.scene.geometry import OVERHANG
@@ -18,6 +18,7 @@ from gradwire.app.services.translation import editor
 from gradwire.runtime.diagram import MoveBlocks
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.runtime.diagram import Change
@@ -32,11 +33,11 @@ class DragSelection(Gesture):
 
     cursor = Qt.CursorShape.SizeAllCursor
 
-    def __init__(self, host: Host, start: QPointF, grabbed: Floats) -> None:
-        super().__init__(host, start)
-        scene = host.view.scene
+    def __init__(self, context: CanvasContext, start: QPointF, grabbed: Floats) -> None:
+        super().__init__(context, start)
+        scene = context.view.scene
         self._scene: Scene = scene
-        self._moved = move_set(scene, host.view.selection)
+        self._moved = move_set(scene, context.view.selection)
         bends = self._moved.bends
         self._wires = np.union1d(scene.wires_of(self._moved.blocks), scene.bend_wire[bends])
         self._corners: Floats = scene.rects[self._moved.blocks, :2].copy()
@@ -53,28 +54,27 @@ class DragSelection(Gesture):
             self._shift = shift
             self._place(shift)
             self._mark_wire()
-            inward = moving_in(self.host.view, self._name, at) is not None
-            self.host.hint(editor.tr("Release to move it into the block.") if inward else "")
+            inward = moving_in(self.context.view, self._name, at) is not None
+            self.context.hint(editor.tr("Release to move it into the block.") if inward else "")
 
     def finish(self, at: QPointF) -> None:
-        shift, wires = self._shift, list(self.host.view.marks)
-        moved_in = moving_in(self.host.view, self._name, at) if shift.any() else None
+        shift, wires = self._shift, list(self.context.view.marks)
+        moved_in = moving_in(self.context.view, self._name, at) if shift.any() else None
         if shift.any() and moved_in is None and not wires and self._moves_blocks_alone():
             self._drop()
             return
         self.cancel()
         if moved_in is not None:
-            self.host.request(moved_in)
+            self.context.request(moved_in)
         elif shift.any():
             move = move_change(self._scene, self._moved, shift)
             joined = self._splice(move, wires[0]) if wires else None
-            self.host.request(with_room(self._scene, joined, [self._name]) if joined else move)
+            self.context.request(with_room(self._scene, joined, [self._name]) if joined else move)
 
     def cancel(self) -> None:
-        self.host.view = replace(self.host.view, marks={})
+        self.context.view = replace(self.context.view, marks={})
         self._place(np.zeros(2))
-        self.host.view = replace(self.host.view, dragged_notes={})
-        self.host.redraw()
+        self.context.show(dragged_notes={})
 
     def _moves_blocks_alone(self) -> bool:
         return not (self._moved.notes or len(self._moved.bends))
@@ -82,13 +82,13 @@ class DragSelection(Gesture):
     def _drop(self) -> None:
         """Leave the blocks where they are now, where hardly anything must be painted again."""
         page = self._scene.page
-        self.host.request(move_change(self._scene, self._moved, np.zeros(2)))
+        self.context.request(move_change(self._scene, self._moved, np.zeros(2)))
         if self._scene.page is page:  # nothing has changed
             self.cancel()
 
     def _mark_wire(self) -> None:
         """Mark the wire that a block without wires would be inserted into if it were dropped."""
-        view, scene = self.host.view, self._scene
+        view, scene = self.context.view, self._scene
         if not (self._inward and self._outward):
             return
         wire = wire_under(scene, scene.rects[self._moved.blocks[0]], self._name)
@@ -96,8 +96,7 @@ class DragSelection(Gesture):
             wire = wire if self._splice(MoveBlocks({}, page=scene.page_name), wire) else None
         marks = {} if wire is None else {wire: "accent"}
         if marks != view.marks:
-            self.host.view = replace(view, marks=marks)
-            self.host.redraw()
+            self.context.show(marks=marks)
 
     def _splice(self, move: MoveBlocks, wire: str) -> Change | None:
         return splice(self._scene, move, self._name, self._inward, self._outward, wire)
@@ -107,10 +106,9 @@ class DragSelection(Gesture):
         self._scene.place(moved.blocks, self._corners + shift, moved.bends, self._points + shift)
         if moved.notes:
             notes = moved_notes(moved.notes, shift)
-            self.host.view = replace(self.host.view, dragged_notes=notes)
-            self.host.redraw()
+            self.context.show(dragged_notes=notes)
         else:
-            self.host.redraw(before.united(self._area()))
+            self.context.redraw(before.united(self._area()))
 
     def _area(self) -> QRectF:
         """The area of the moved blocks and of all wires that follow, in widget px."""
@@ -119,7 +117,7 @@ class DragSelection(Gesture):
         high = np.vstack([rects[:, :2] + rects[:, 2:] + OVERHANG, bounds[:, 2:]])
         if not len(low):
             return QRectF()
-        camera = self.host.view.camera
+        camera = self.context.view.camera
         corners = np.array([low.min(axis=0), high.max(axis=0)])
         left, top, right, bottom = camera.to_widget(corners).ravel().tolist()
         return QRectF(left, top, right - left, bottom - top).adjusted(-8, -8, 8, 8)

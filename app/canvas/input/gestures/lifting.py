@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QPainter
 
-    from gradwire.app.canvas.input.gestures.base import Host
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.runtime.diagram import Change
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 class LiftSelection(DragSelection):
     """Moves the selection out of its wires, and shows the wires that will lead past it."""
 
-    def __init__(self, host: Host, start: QPointF, grabbed: Floats) -> None:
-        super().__init__(host, start, grabbed)
+    def __init__(self, context: CanvasContext, start: QPointF, grabbed: Floats) -> None:
+        super().__init__(context, start, grabbed)
         names = [self._scene.names[i] for i in self._moved.blocks.tolist()]
         self._cut, self._healed = healing(self._scene, names)
         self._label = _label(names)
@@ -40,10 +39,10 @@ class LiftSelection(DragSelection):
         if shift.any():
             moved = move_change(self._scene, self._moved, shift)
             rewired = _rewiring(self._scene, self._cut, self._healed)
-            self.host.request(Batch(self._label, (*rewired, moved)))
+            self.context.request(Batch(self._label, (*rewired, moved)))
 
     def paint(self, painter: QPainter) -> None:
-        view, scene = self.host.view, self._scene
+        view, scene = self.context.view, self._scene
         for wire in self._healed:
             start = scene.port(wire.source.block, wire.source.port, is_input=False)
             end = scene.port(wire.target.block, wire.target.port, is_input=True)
@@ -55,9 +54,8 @@ class LiftSelection(DragSelection):
         """Mark the wires that will be gone: those that are cut and those that are replaced."""
         gone = [*self._cut, *(str(wire.target) for wire in self._healed)]
         marks = dict.fromkeys(gone, "error")
-        if marks != self.host.view.marks:
-            self.host.view = replace(self.host.view, marks=marks)
-            self.host.redraw()
+        if marks != self.context.view.marks:
+            self.context.show(marks=marks)
 
 
 def lift(scene: Scene, names: Collection[str]) -> Change | None:

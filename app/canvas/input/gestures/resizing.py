@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from gradwire.app.canvas.input.frames import GRIP
-from gradwire.app.canvas.input.gestures.base import GRID, Gesture, Host
+from gradwire.app.canvas.input.gestures.base import GRID, Gesture
 from gradwire.app.canvas.input.room import with_room
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.services.translation import editor
@@ -17,6 +17,7 @@ from gradwire.runtime.diagram import LEAST_SIZE, MOST_SIZE, Batch, Size, StyleBl
 from gradwire.runtime.diagram import PLAIN as USUAL
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.canvas.scene.geometry import Scene
@@ -44,9 +45,9 @@ class ResizeView(Gesture):
 
     cursor = Qt.CursorShape.SizeFDiagCursor
 
-    def __init__(self, host: Host, start: QPointF, block: int) -> None:
-        super().__init__(host, start)
-        scene = host.view.scene
+    def __init__(self, context: CanvasContext, start: QPointF, block: int) -> None:
+        super().__init__(context, start)
+        scene = context.view.scene
         self._name, self._page = scene.names[block], scene.page_name
         self._style = scene.page.styles.get(self._name, USUAL)
         self._before: Floats = scene.rects[block, 2:].copy()
@@ -57,18 +58,18 @@ class ResizeView(Gesture):
         size = Size(*np.clip(wanted, LEAST_SIZE, MOST_SIZE).tolist())
         if size != self._size:
             self._size = size
-            self.host.preview(self._change(size))
+            self.context.previews.put(self._change(size))
 
     def finish(self, at: QPointF) -> None:
         size = self._size
         self.cancel()
         if size is not None and not np.array_equal(size, self._before):
-            scene = self.host.view.scene
-            self.host.request(with_room(scene, self._change(size), [self._name]))
+            scene = self.context.view.scene
+            self.context.request(with_room(scene, self._change(size), [self._name]))
 
     def cancel(self) -> None:
         if self._size is not None:
-            self.host.preview(None)
+            self.context.previews.put(None)
 
     def _change(self, size: Size) -> Change:
         styles = {self._name: self._style._replace(size=size)}

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, Qt
 
-from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.input.gestures.base import Gesture
 from gradwire.app.document.numbers import COARSE, FINE, Scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.runtime.diagram import SetParameters
 
 PIXELS = 4.0
@@ -27,9 +28,13 @@ class ChangeNumber(Gesture):
     cursor = Qt.CursorShape.SizeHorCursor
 
     def __init__(
-        self, host: Host, start: QPointF, before: Any, change: Callable[[object], SetParameters]
+        self,
+        context: CanvasContext,
+        start: QPointF,
+        before: Any,
+        change: Callable[[object], SetParameters],
     ) -> None:
-        super().__init__(host, start)
+        super().__init__(context, start)
         self._change = change
         self._before = self._shown = before
 
@@ -41,26 +46,30 @@ class ChangeNumber(Gesture):
         value = self.value_at(at)
         if value != self._shown:
             self._shown = value
-            self.host.preview(self._change(value))
+            self.context.previews.put(self._change(value))
 
     def finish(self, at: QPointF) -> None:
         self.move(at)
         if self._shown == self._before:
-            self.host.preview(None)
+            self.context.previews.put(None)
         else:
-            self.host.request(self._change(self._shown))
+            self.context.request(self._change(self._shown))
 
     def cancel(self) -> None:
-        self.host.preview(None)
+        self.context.previews.put(None)
 
 
 class ScrubNumber(ChangeNumber):
     """Moves a number by steps while the pointer moves sideways; Shift is slower, Ctrl faster."""
 
     def __init__(
-        self, host: Host, start: QPointF, scrub: Scrub, change: Callable[[object], SetParameters]
+        self,
+        context: CanvasContext,
+        start: QPointF,
+        scrub: Scrub,
+        change: Callable[[object], SetParameters],
     ) -> None:
-        super().__init__(host, start, scrub.value, change)
+        super().__init__(context, start, scrub.value, change)
         self._scrub = scrub
         self._last = start.x()
 
@@ -74,13 +83,13 @@ class SlideNumber(ChangeNumber):
 
     def __init__(
         self,
-        host: Host,
+        context: CanvasContext,
         start: QPointF,
         before: Any,
         number_at: Callable[[float], Any],
         change: Callable[[object], SetParameters],
     ) -> None:
-        super().__init__(host, start, before, change)
+        super().__init__(context, start, before, change)
         self._number_at = number_at
 
     def value_at(self, at: QPointF) -> Any:

@@ -12,13 +12,14 @@ from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.input.changes import moving_out
-from gradwire.app.canvas.input.gestures.base import Gesture, Host
+from gradwire.app.canvas.input.gestures.base import Gesture
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
 from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
 from gradwire.app.services.theme import BODY, font, scaled
 from gradwire.runtime.diagram import Batch, Connect, Disconnect, can_connect
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Flags, Floats
     from gradwire.runtime.diagram import PortName
 
@@ -37,9 +38,11 @@ class DrawWire(Gesture):
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, host: Host, start: QPointF, port: int, taken: PortName | None) -> None:
-        super().__init__(host, start)
-        scene = host.view.scene
+    def __init__(
+        self, context: CanvasContext, start: QPointF, port: int, taken: PortName | None
+    ) -> None:
+        super().__init__(context, start)
+        scene = context.view.scene
         self._fixed = port
         self._name = scene.port_name(port)
         self._from_output = not scene.port_is_input[port]
@@ -53,10 +56,10 @@ class DrawWire(Gesture):
         self._timer = QTimer()
         self._timer.timeout.connect(self._check_some)
         hidden = None if taken is None else str(taken)
-        host.view = replace(host.view, hidden_wire=hidden, near_port=None)
+        context.view = replace(context.view, hidden_wire=hidden, near_port=None)
         self._check_some()
         self._timer.start(0)
-        host.redraw()
+        context.redraw()
 
     def move(self, at: QPointF) -> None:
         before = self._area()
@@ -65,57 +68,56 @@ class DrawWire(Gesture):
         if (over, block) != (self._over, self._block):
             self._over, self._block = over, block
             refusal = self._refused()
-            self.host.hint(refusal or "")
+            self.context.hint(refusal or "")
             near = None if refusal else over
-            self.host.view = replace(self.host.view, near_port=near)
-        self.host.redraw(before.united(self._area()))
+            self.context.view = replace(self.context.view, near_port=near)
+        self.context.redraw(before.united(self._area()))
 
     def finish(self, at: QPointF) -> None:
         self.move(at)
         over, refusal = self._over, self._refused()
         beside = over is not None or self._is_beside(at)
         self.cancel()
-        page = self.host.view.scene.page_name
+        page = self.context.view.scene.page_name
         if refusal is not None:
-            self.host.hint(refusal)
+            self.context.hint(refusal)
         elif over is not None:
             self._connect(*self._ends(over))
         elif self._taken is not None:
-            self.host.request(Disconnect(self._taken, page=page))
+            self.context.request(Disconnect(self._taken, page=page))
         elif not beside:
-            moved_out = moving_out(self.host.view, self._fixed, at)
+            moved_out = moving_out(self.context.view, self._fixed, at)
             if moved_out is None:
-                self.host.quick_add(at, self._fixed)
-            self.host.request(moved_out)
+                self.context.edits.quick_add(at, self._fixed)
+            self.context.request(moved_out)
 
     def _connect(self, source: PortName, target: PortName) -> None:
         """Request the wire between two ports, in place of the one that was taken."""
-        scene, taken = self.host.view.scene, self._taken
+        scene, taken = self.context.view.scene, self._taken
         page = scene.page_name
         if taken == target and scene.page.wires.get(target) == source:
             return
         connect = Connect(source, target, page=page)
         if taken is None or taken == target:
-            self.host.request(connect)
+            self.context.request(connect)
         else:
             changes = (connect, Disconnect(taken, page=page))
-            self.host.request(Batch(f"Move wire to {target}", changes))
+            self.context.request(Batch(f"Move wire to {target}", changes))
 
     def cancel(self) -> None:
         self._timer.stop()
-        self.host.view = replace(self.host.view, hidden_wire=None, near_port=None, fitting_ports=())
-        self.host.redraw()
+        self.context.show(hidden_wire=None, near_port=None, fitting_ports=())
 
     def paint(self, painter: QPainter) -> None:
         refusal = self._refused()
         colour = "error" if refusal else "accent"
-        draw_open_wire(painter, self.host.view, self._fixed, self._open_end(), colour)
+        draw_open_wire(painter, self.context.view, self._fixed, self._open_end(), colour)
         if refusal:
             self._paint_refusal(painter, refusal)
 
     def _target(self, at: QPointF) -> tuple[int | None, int | None]:
         """The port that the open end belongs to at a point, and the block whose body is there."""
-        scene, camera = self.host.view.scene, self.host.view.camera
+        scene, camera = self.context.view.scene, self.context.view.camera
         facing = self._facing()
         port = port_at(scene, camera, at.x(), at.y(), SNAP, facing)
         if port is None:
@@ -130,17 +132,17 @@ class DrawWire(Gesture):
 
     def _is_beside(self, at: QPointF) -> bool:
         """Whether a menu at a point would cover a port or a block."""
-        scene, camera = self.host.view.scene, self.host.view.camera
+        scene, camera = self.context.view.scene, self.context.view.camera
         near = block_near(scene, camera, at.x(), at.y(), SNAP)
         return near is not None or port_at(scene, camera, at.x(), at.y(), SNAP) is not None
 
     def _facing(self) -> Flags:
         """Which ports have the other direction."""
-        return np.asarray(self.host.view.scene.port_is_input == self._from_output)
+        return np.asarray(self.context.view.scene.port_is_input == self._from_output)
 
     def _free_ports(self, block: int) -> list[int]:
         """The ports of a block that the wire could end at and that no other wire drives."""
-        scene = self.host.view.scene
+        scene = self.context.view.scene
         ports = np.flatnonzero(self._facing() & (scene.port_block == block)).tolist()
         return [p for p in ports if not scene.is_driven[p] or scene.port_name(p) == self._taken]
 
@@ -150,24 +152,24 @@ class DrawWire(Gesture):
             return self._refusal(self._over)
         if self._block is None:
             return None
-        name, inputs = self.host.view.scene.names[self._block], self._from_output
-        if inputs and self._facing()[self.host.view.scene.port_block == self._block].any():
+        name, inputs = self.context.view.scene.names[self._block], self._from_output
+        if inputs and self._facing()[self.context.view.scene.port_block == self._block].any():
             return f"All inputs of {name} are wired. Drop on one of them to replace its wire."
         return f"{name} has no {'input' if inputs else 'output'}."
 
     def _ends(self, port: int) -> tuple[PortName, PortName]:
-        other = self.host.view.scene.port_name(port)
+        other = self.context.view.scene.port_name(port)
         return (self._name, other) if self._from_output else (other, self._name)
 
     def _refusal(self, port: int) -> str | None:
         if port not in self._answers:
-            scene = self.host.view.scene
+            scene = self.context.view.scene
             self._answers[port] = can_connect(scene.diagram, scene.page_name, *self._ends(port))
         return self._answers[port]
 
     def _candidates(self) -> Iterator[int]:
         """Ports of the other direction, the nearest to the start first."""
-        view = self.host.view
+        view = self.context.view
         points = view.camera.to_widget(view.scene.port_points())
         away = np.hypot(*(points - (self.start.x(), self.start.y())).T)
         facing = np.flatnonzero(self._facing())
@@ -184,12 +186,11 @@ class DrawWire(Gesture):
             self._timer.stop()
         facing = self._facing()
         fitting = [p for p, why in self._answers.items() if why is None and facing[p]]
-        self.host.view = replace(self.host.view, fitting_ports=tuple(fitting))
-        self.host.redraw()
+        self.context.show(fitting_ports=tuple(fitting))
 
     def _open_end(self) -> Floats:
         """Where the wire ends (2,), in widget px: at the pointer, or at the port it snaps to."""
-        view = self.host.view
+        view = self.context.view
         if view.near_port is None:
             return np.array([self._at.x(), self._at.y()])
         points = view.scene.port_points(np.array([view.near_port]))
@@ -197,13 +198,13 @@ class DrawWire(Gesture):
 
     def _area(self) -> QRectF:
         """The area of the open wire and of the reason beside it."""
-        points = open_wire(self.host.view, self._fixed, self._open_end()).flatten(8)[0]
+        points = open_wire(self.context.view, self._fixed, self._open_end()).flatten(8)[0]
         (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
         return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))
 
     def _paint_refusal(self, painter: QPainter, why: str) -> None:
-        theme = self.host.view.theme
+        theme = self.context.view.theme
         used = font(scaled(BODY))
         flags = int(Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap)
         text = QFontMetricsF(used).boundingRect(QRectF(0, 0, 320, 200), flags, why)

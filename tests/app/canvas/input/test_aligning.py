@@ -73,7 +73,7 @@ class TestLasso:
             move(canvas, at, LEFT, alt)
         canvas.grab()
         assert canvas.selection() == {"stop1"}
-        canvas._mouse.cancel()
+        canvas.context.mouse.cancel()
         assert canvas.selection() == frozenset()
         assert not shell.changes
 

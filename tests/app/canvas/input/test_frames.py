@@ -57,7 +57,7 @@ def test_a_drag_that_is_cancelled_puts_all_back(canvas, framed):
     drag(canvas, start, start + QPoint(0, 60), release=False)
     assert canvas.block_rect("mul1") != before
     canvas.grab()
-    canvas._mouse.cancel()
+    canvas.context.mouse.cancel()
     assert canvas.block_rect("mul1") == before
     assert not framed.changes
 
@@ -140,7 +140,9 @@ class TestSelected:
         drag(canvas, at, at + QPoint(40, 40), release=False)
         assert canvas.view.dragged_notes
         painted = []
-        monkeypatch.setattr(canvas, "redraw", lambda area=None: painted.append(area))
+        monkeypatch.setattr(
+            canvas.context.painter, "update", lambda area=None: painted.append(area)
+        )
         QTest.keyClick(canvas, Key.Key_Escape)
         assert not canvas.view.dragged_notes
         assert None in painted, "all of it is painted again"

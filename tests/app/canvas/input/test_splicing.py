@@ -37,7 +37,7 @@ def test_the_wire_lights_up_before_and_escape_keeps_it(canvas, shell):
     _with(shell, "Tanh", "t")
     _onto(canvas, "t", "loss.x", release=False)
     assert dict(canvas.view.marks) == {"loss.x": "accent"}
-    canvas._mouse.cancel()
+    canvas.context.mouse.cancel()
     assert not canvas.view.marks
     assert not shell.changes
 

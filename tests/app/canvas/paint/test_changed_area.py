@@ -15,7 +15,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas.paint.kept import Kept
-from gradwire.app.canvas.paint.painter import Limits
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from gradwire.app.canvas.view import CanvasView
@@ -33,6 +32,7 @@ from tests.app.canvas.pages import (
     press,
     seed,
     seed_result,
+    unhurried,
 )
 from tests.benchmarks.diagrams import diagram_of, result_of
 from tests.benchmarks.scrub import WORKLOADS
@@ -53,10 +53,10 @@ def shown(qapp):
     canvas.set_theme(LIGHT)
     canvas.set_reduced_motion(True)
     canvas.set_wire_numbers(EVERYWHERE)
-    canvas._limits, canvas._faces.budget = Limits(), math.inf
+    unhurried(canvas)
     canvas.show()
-    canvas._stale_timer.setInterval(10**6)
-    canvas._follow_timer.setInterval(10**6)
+    canvas.context.content.stale_timer.setInterval(10**6)
+    canvas.context.content.follow_timer.setInterval(10**6)
     yield canvas
     canvas.close()
     canvas.deleteLater()
@@ -76,7 +76,7 @@ def pixels(image):
 
 def assert_all_is_painted(canvas, rounding=0):
     part = pixels(seen(canvas))
-    canvas._kept = Kept()
+    canvas.context.painter.kept = Kept()
     canvas.update()
     off = np.abs(part - pixels(seen(canvas))).max(axis=2)
     different = np.argwhere(off > rounding)
@@ -200,9 +200,9 @@ def edited(shown):
     shell = Shell(shown, diagram_of(102))
     shell.result = result_of(shell.diagram)
     shown.set_result(shell.result)
-    shown._refine_timer.blockSignals(True)
+    shown.context.content.refine_timer.blockSignals(True)
     yield shell
-    shown._refine_timer.blockSignals(False)
+    shown.context.content.refine_timer.blockSignals(False)
     shown.changeRequested.disconnect(shell._apply)
     shown.previewRequested.disconnect(shell._preview)
     shown.set_result(None)
@@ -218,7 +218,7 @@ def settle(canvas):
 def rest(canvas, qtbot):
     """Paint the page, and wait until nothing more will be painted by itself."""
     settle(canvas)
-    qtbot.waitUntil(lambda: not canvas._travel.is_going_on, timeout=60_000)
+    qtbot.waitUntil(lambda: not canvas.context.painter.is_travelling, timeout=60_000)
     settle(canvas)
 
 
@@ -286,7 +286,7 @@ def test_a_page_of_which_blocks_were_moved_looks_as_if_it_were_painted_anew(
             shown.request(change)
 
     def refine():
-        shown._refine()
+        shown.context.content.refine()
 
     acts = (drop, drop, leave, nudge, undo, run, select, remove, add, connect, refine, refine)
     before = [edited.diagram]
@@ -328,18 +328,18 @@ def test_a_detour_that_is_found_paints_hardly_more_than_its_wire(shown, qtbot):
     shown.set_camera(Camera(0.7, 20.0, 40.0))
     rest(shown, qtbot)
     scene = shown.view.scene
-    shown._refine_timer.blockSignals(True)
+    shown.context.content.refine_timer.blockSignals(True)
     scene._detours._pending[:], scene._detours._sizes[:] = True, 0
     scene._update_wires(np.arange(1))
     shown.update()
     straight = pixels(seen(shown))
     painted = Painted(shown)
-    shown._refine()
+    shown.context.content.refine()
     bent = pixels(seen(shown))
     assert (bent != straight).any()
     assert 0 < painted.most < shown.width() * shown.height() / 2
     shown.removeEventFilter(painted)
-    shown._refine_timer.blockSignals(False)
+    shown.context.content.refine_timer.blockSignals(False)
     assert_all_is_painted(shown, SLANTED)
 
 

@@ -8,10 +8,10 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.stage import Stage
 from gradwire.app.canvas.state.codes import STATE_OF
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.tooltips import badge_sentences
+from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.why.why import Why
 from gradwire.app.services import theme
@@ -43,7 +43,7 @@ def result():
 
 @pytest.fixture
 def stage(qapp, qtbot, result):
-    made = Stage()
+    made = CanvasView()
     qtbot.addWidget(made)
     made.resize(2600, 1200)
     made.set_diagram(result.diagram)

@@ -176,5 +176,5 @@ class TestLabels:
         at = QPoint(*(round(c) for c in corner.tolist()))
         before = canvas.grab().toImage().pixelColor(at)
         assert before == canvas.view.theme.note
-        canvas.view = replace(canvas.view, traced="m.a")
+        canvas.context.view = replace(canvas.view, traced="m.a")
         assert canvas.grab().toImage().pixelColor(at).blue() > before.blue()

@@ -190,7 +190,7 @@ class TestMoving:
 
     def test_only_the_area_of_the_wire_is_painted_anew(self, canvas, bent, monkeypatch):
         areas = []
-        monkeypatch.setattr(canvas, "redraw", lambda area=None: areas.append(area))
+        monkeypatch.setattr(canvas.context, "redraw", lambda area=None: areas.append(area))
         drag(canvas, at(canvas, 240, 200), at(canvas, 240, 280), release=False)
         area = areas[-1]
         assert area.contains(QPointF(at(canvas, 240, 280)))
@@ -335,7 +335,7 @@ class TestReach:
 
     def test_hovering_the_course_traces_the_wire(self, canvas, bent):
         hover(canvas, at(canvas, 360, 201))
-        assert canvas._hovered == "m.x"
+        assert canvas.context.explaining.hovered == "m.x"
 
     def test_a_right_click_on_a_bend_selects_it_for_the_menu(self, qtbot, canvas, bent):
         with qtbot.waitSignal(canvas.menuRequested):

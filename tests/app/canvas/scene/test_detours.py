@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QPointF
 
-from gradwire.app.canvas import stage
+from gradwire.app.canvas import content
+from gradwire.app.canvas.input.gestures.base import Pan
 from gradwire.app.canvas.scene import detours
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
@@ -230,14 +232,14 @@ def test_wires_in_view_are_refined_first(shown, monkeypatch):
 
 def test_what_is_out_of_view_waits_for_a_gesture_to_end(canvas, shown, monkeypatch, qtbot):
     monkeypatch.setattr(detours, "AT_ONCE", 0)
-    monkeypatch.setattr(stage, "_WAIT", 5)
-    held = True
-    monkeypatch.setattr(canvas, "is_held", lambda: held)
+    monkeypatch.setattr(content, "_WAIT", 5)
     canvas.set_camera(Camera(1.0, 5_000.0, 0.0))
     canvas.set_diagram(apply(shown, ONTO).after)
+    mouse = canvas.context.mouse
+    mouse.gesture = Pan(canvas.context, QPointF())
     qtbot.wait(100)
     assert not canvas.view.scene.is_refined()
-    held = False
+    mouse.gesture = None
     qtbot.waitUntil(canvas.view.scene.is_refined, timeout=5_000)
     assert canvas.view.scene.course_of(KEY).radius is not None
 

@@ -228,5 +228,5 @@ def test_notes_are_hidden_since_they_may_tell(opened):
     window.curtain.hide({"gradients"})
     said = describe(window.canvas.view.annotations, note)
     assert said == "note, hidden until you have predicted"
-    window.canvas.start_note("text")
+    window.canvas.inline_editor.edit_note("text")
     assert not window.canvas.findChildren(QPlainTextEdit)

@@ -281,7 +281,7 @@ class TestWiring:
 
     def test_a_drop_beside_a_port_or_a_block_opens_no_menu(self, canvas, loose, monkeypatch):
         asked = []
-        monkeypatch.setattr(canvas, "quick_add", lambda *place: asked.append(place))
+        monkeypatch.setattr(canvas.context.edits, "quick_add", lambda *place: asked.append(place))
         rect, start = canvas.block_rect("b"), canvas.port_position("a", "out")
         drag(canvas, start, QPoint(rect.left() - 15, rect.center().y()))
         drag(canvas, start, start + QPoint(15, 0))
@@ -395,7 +395,7 @@ class TestWiring:
         painter, scene = Recorder(), canvas.view.scene
         room, (end,) = painter.window(), ports(canvas, ("mul1", "a"))
         canvas.set_camera(canvas.view.camera.panned(*(room.bottomRight() - end).toTuple()))
-        wire = DrawWire(canvas, QPointF(), scene.port("tanh1", "out", is_input=False), None)
+        wire = DrawWire(canvas.context, QPointF(), scene.port("tanh1", "out", is_input=False), None)
         wire.move(QPointF(room.bottomRight()))
         wire.paint(painter)
         wire.cancel()

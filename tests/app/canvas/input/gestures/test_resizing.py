@@ -64,7 +64,7 @@ def test_the_view_follows_the_hand(canvas, shown, qtbot):
     before, start = canvas.block_rect("view"), corner(canvas)
     drag(canvas, start, start + QPoint(80, 80), release=False)
     qtbot.waitUntil(lambda: canvas.block_rect("view").width() > before.width() + 40)
-    canvas._mouse.cancel()
+    canvas.context.mouse.cancel()
     assert canvas.block_rect("view") == before
     assert not shown.changes and size(shown) is None
 

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from gradwire.app.canvas.input import numbers
 from gradwire.app.canvas.paint.blocks.numbers import number_box, slider_track
 from gradwire.app.canvas.state.looks import SliderLook
 from gradwire.app.document.numbers import Number
@@ -133,6 +134,6 @@ def test_from_afar_there_is_none(canvas, shell):
 
 def test_assistive_technology_hears_the_limits(canvas, shell, monkeypatch):
     spoken = []
-    monkeypatch.setattr(canvas, "speak", spoken.append)
+    monkeypatch.setattr(numbers, "speak", lambda widget, text: spoken.append(text))
     click(canvas, on_track(canvas, "c", 0.8))
     assert spoken == ["c = 3, from −5 to 5"]

@@ -6,51 +6,51 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPoint, QRect, QRectF
-from PySide6.QtWidgets import QWidget
 
 from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:
+    from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.canvas.state.view_state import ViewState
 
 
-class Positions(QWidget):
-    """A widget that knows where blocks, ports and wires are shown in it."""
+class Places:
+    """Where blocks, ports and wires are shown."""
 
-    view: ViewState
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
 
     def scene_position(self, position: QPoint) -> Point:
         """The scene point at a widget position."""
         at = np.array([position.x(), position.y()], float)
-        return Point(*self.view.camera.to_scene(at).tolist())
+        return Point(*self._context.view.camera.to_scene(at).tolist())
 
     def middle(self) -> Point:
         """The scene point in the middle of the widget."""
-        return self.scene_position(self.rect().center())
+        return self.scene_position(self._context.widget.rect().center())
 
     def block_rect(self, name: str) -> QRect:
         """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
-        scene, camera = self.view.scene, self.view.camera
+        scene, camera = self._context.view.scene, self._context.view.camera
         x, y, width, height = scene.rects[scene.index[name]].tolist()
         left, top = camera.to_widget(np.array([x, y])).tolist()
         return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
 
     def port_position(self, block: str, port: str) -> QPoint:
         """The centre of a port in widget px. Raises KeyError if it is not on the page."""
-        number = self.view.scene.port(block, port)
+        number = self._context.view.scene.port(block, port)
         if number is None:
             raise KeyError(str(PortName(block, port)))
-        return self._widget_point(self.view.scene.port_points(np.array([number]))[0])
+        return self._widget_point(self._context.view.scene.port_points(np.array([number]))[0])
 
     def wire_position(self, key: str) -> QPoint:
         """The middle of the first section of a curve, or of a square wire, in widget px.
 
         Raises KeyError if the wire is not on the page.
         """
-        course = self.view.scene.course_of(key)
+        course = self._context.view.scene.course_of(key)
         points = course.flatten(2)[0]
         return self._widget_point(points[1 if course.radius is None else len(points) // 2])
 
     def _widget_point(self, point: Floats) -> QPoint:
-        return QPoint(*(round(c) for c in self.view.camera.to_widget(point).tolist()))
+        return QPoint(*(round(c) for c in self._context.view.camera.to_widget(point).tolist()))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from gradwire.app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
-from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.paint.painter import Limits, paint, paint_fitted
 from gradwire.app.canvas.scrolled import ScrolledPage
 from gradwire.app.canvas.state.badge_labels import badge_label
@@ -41,7 +41,7 @@ class CanvasPainter(QObject):
         self._context = context
         self.faces = FaceCache(_FACE_BUDGET)
         self.limits = Limits(_CUT_BUDGET)
-        self.kept = Kept()
+        self.frame_cache = FrameCache()
         self.page = ScrolledPage()
         self._travel = Travel(self)
         self._travel.ended.connect(self.update)
@@ -63,7 +63,7 @@ class CanvasPainter(QObject):
         """Paint the widget, or an area of it, anew."""
         self.page.drop()
         if area is None:
-            self.kept.forget()
+            self.frame_cache.forget()
         self._update_widget(area)
 
     def update_changed(self) -> None:
@@ -83,7 +83,7 @@ class CanvasPainter(QObject):
         ``version`` of the scene.
         """
         if not self._is_changed:
-            self.kept.remember(self._context.view, self._context.widget.size(), version)
+            self.frame_cache.remember(self._context.view, self._context.widget.size(), version)
 
     def follow_camera(self, before: Camera) -> None:
         """Paint what comes into view, through another camera than ``before``."""
@@ -102,11 +102,11 @@ class CanvasPainter(QObject):
         zooms = self.is_travelling and not pans
         self.faces.begin(view.camera.zoom, ratio, view.theme, round(12 * pixels),
                          share=max(1.0, pixels / _USUAL), hurried=pans, zooming=zooms)  # fmt: skip
-        self.kept.begin(region, size, ratio)
+        self.frame_cache.begin(region, size, ratio)
 
         def draw(to: QPainter, area: QRectF) -> bool:
-            kept = None if pans else self.kept  # it would be painted whole
-            complete = paint(to, view, area, self.faces, ratio, self.limits, kept)
+            cache = None if pans else self.frame_cache  # it would be painted whole
+            complete = paint(to, view, area, self.faces, ratio, self.limits, cache)
             return complete and not (self.faces.blank if zooms else self.faces.behind)
 
         with QPainter(widget) as painter:
@@ -152,7 +152,7 @@ class CanvasPainter(QObject):
         self._is_changed = False
         size = self._context.widget.size()
         self._update_widget(
-            self.kept.changed_area(self._context.view, size, self.limits.cut_budget)
+            self.frame_cache.changed_area(self._context.view, size, self.limits.cut_budget)
         )
 
     def _update_widget(self, area: QRect | QRegion | None = None) -> None:

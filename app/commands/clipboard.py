@@ -10,7 +10,7 @@ from PySide6.QtGui import QCursor, QGuiApplication
 
 from gradwire.app.canvas.input.entry.candidates import page_refusal
 from gradwire.app.canvas.input.frames import with_frame_contents
-from gradwire.app.canvas.input.room import in_vacancy, with_room
+from gradwire.app.canvas.input.spacing import in_vacancy, make_space
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.formulas.reading import looks_like_formula
@@ -129,7 +129,7 @@ class ClipboardCommands(QObject):
         if at is None:
             change = in_vacancy(scene, paste.change, paste.blocks, paste.notes)
         else:
-            change = with_room(scene, paste.change, paste.blocks)
+            change = make_space(scene, paste.change, paste.blocks)
         if self._document.apply(change):
             self._canvas.select(paste.blocks, paste.notes)
             bounds = self._canvas.view.scene.bounds_of(paste.blocks, paste.notes)

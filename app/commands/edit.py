@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gradwire.app.canvas.input.entry.candidates import type_candidate
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (
     PLAIN,
@@ -112,7 +112,7 @@ class EditCommands(QObject):
         )
         change = Batch(label, (StyleBlocks(changed, self._navigation.page),))
         scene = self._canvas.view.scene
-        self._document.apply(change if wanted else with_room(scene, change, changed))
+        self._document.apply(change if wanted else make_space(scene, change, changed))
 
     def colour(self, name: str) -> None:
         """Give the selected blocks, frames and notes a colour; an empty name takes it away."""
@@ -145,7 +145,7 @@ class EditCommands(QObject):
         change = move_out(self._document.diagram, self._navigation.page, owned)
         added = [part.name for part in change.changes if isinstance(part, AddBlock)]
         scene = self._canvas.view.scene
-        if self._document.apply(with_room(scene, change, added)):
+        if self._document.apply(make_space(scene, change, added)):
             self._canvas.select(added)
 
     def _few(self, names: Collection[str]) -> str:

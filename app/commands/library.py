@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from gradwire.app.canvas.input.room import in_vacancy
+from gradwire.app.canvas.input.spacing import in_vacancy
 from gradwire.app.commands.clipboard import use_refusal
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from gradwire.app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.blocks.errors import ChangeError
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -141,5 +141,5 @@ class PageCommands(QObject):
         blocks = [part.name for part in change.changes if isinstance(part, AddBlock)]
         notes = [part.id for part in change.changes if isinstance(part, SetNote)]
         scene = self._canvas.view.scene
-        if self._document.apply(with_room(scene, change, blocks) if room else change):
+        if self._document.apply(make_space(scene, change, blocks) if room else change):
             self._canvas.select(blocks, notes)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.input.gestures.cutting import cut_change
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.focus import port_number
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.gradient import StopGradient
@@ -79,7 +79,7 @@ class TargetCommands(QObject):
         inserted = changes.inserting(canvas.view, candidate, corner, wire)
         if inserted is not None:
             name, change = inserted
-            canvas.request(with_room(scene, change, [name]))
+            canvas.request(make_space(scene, change, [name]))
             canvas.select([name])
 
     def wire_port(self) -> None:

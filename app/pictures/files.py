@@ -15,10 +15,10 @@ from gradwire.app.pictures.tikz import tikz
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.canvas.paint.painter import Progress
     from gradwire.app.pictures.page_picture import PagePicture
 
-Draw: TypeAlias = "Callable[[Sequence[PagePicture], str, Pulse | None], bytes]"
+Draw: TypeAlias = "Callable[[Sequence[PagePicture], str, Progress | None], bytes]"
 
 _PNG_SCALE = 2.0
 """Pixels of a picture per px of the canvas at 100 %, where no width on paper is given."""
@@ -30,7 +30,7 @@ _CM_PER_INCH = 2.54
 _PDF_PER_INCH = 1200
 
 
-def image(picture: PagePicture, pulse: Pulse | None = None) -> QImage:
+def image(picture: PagePicture, progress: Progress | None = None) -> QImage:
     """The picture in pixels."""
     size, wanted = picture.size, _PNG_SCALE
     if picture.options.width is not None:
@@ -42,26 +42,26 @@ def image(picture: PagePicture, pulse: Pulse | None = None) -> QImage:
     made.setDotsPerMeterY(per_metre)
     with QPainter(made) as painter:
         painter.scale(scale, scale)
-        picture.paint(painter, pulse)
+        picture.paint(painter, progress)
     return made
 
 
-def _png(pictures: Sequence[PagePicture], title: str, pulse: Pulse | None) -> bytes:
+def _png(pictures: Sequence[PagePicture], title: str, progress: Progress | None) -> bytes:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, QByteArray(b"PNG")).write(image(pictures[0], pulse))
+    QImageWriter(buffer, QByteArray(b"PNG")).write(image(pictures[0], progress))
     return bytes(buffer.data().data())
 
 
-def _svg(pictures: Sequence[PagePicture], title: str, pulse: Pulse | None) -> bytes:
-    return svg(pictures[0], title, pulse).encode()
+def _svg(pictures: Sequence[PagePicture], title: str, progress: Progress | None) -> bytes:
+    return svg(pictures[0], title, progress).encode()
 
 
-def _tikz(pictures: Sequence[PagePicture], title: str, pulse: Pulse | None) -> bytes:
-    return tikz(pictures[0], pulse).encode()
+def _tikz(pictures: Sequence[PagePicture], title: str, progress: Progress | None) -> bytes:
+    return tikz(pictures[0], progress).encode()
 
 
-def _pdf(pictures: Sequence[PagePicture], title: str, pulse: Pulse | None) -> bytes:
+def _pdf(pictures: Sequence[PagePicture], title: str, progress: Progress | None) -> bytes:
     """A document with a sheet for each picture, of the picture's size."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -79,7 +79,7 @@ def _pdf(pictures: Sequence[PagePicture], title: str, pulse: Pulse | None) -> by
             scale = picture.scale / _CM_PER_INCH * _PDF_PER_INCH
             painter.save()
             painter.scale(scale, scale)
-            picture.paint(painter, pulse)
+            picture.paint(painter, progress)
             painter.restore()
     return bytes(buffer.data().data())
 
@@ -111,15 +111,15 @@ def targets(path: Path, pages: Sequence[str]) -> list[Path]:
 
 
 def contents(
-    path: Path, pictures: Sequence[PagePicture], title: str, pulse: Pulse | None = None
+    path: Path, pictures: Sequence[PagePicture], title: str, progress: Progress | None = None
 ) -> dict[Path, bytes]:
     """The contents of the files to write, see :func:`targets`."""
     draw = KINDS[path.suffix.lower()]
     files = targets(path, [picture.page for picture in pictures])
     if len(files) == 1:
-        return {path: draw(pictures, title, pulse)}
+        return {path: draw(pictures, title, progress)}
     return {
-        file: draw([picture], f"{title}: {picture.page}", pulse)
+        file: draw([picture], f"{title}: {picture.page}", progress)
         for file, picture in zip(files, pictures, strict=True)
     }
 

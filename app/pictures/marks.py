@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QFont
 
-    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.canvas.paint.painter import Progress
     from gradwire.app.pictures.page_picture import PagePicture
 
 Step: TypeAlias = tuple[str, tuple[float, ...]]
@@ -117,7 +117,7 @@ class Raster:
 Mark: TypeAlias = Outline | Label | Raster
 
 
-def marks_of(picture: PagePicture, pulse: Pulse | None = None) -> list[Mark]:
+def marks_of(picture: PagePicture, progress: Progress | None = None) -> list[Mark]:
     """The marks of a picture, from back to front."""
     drawn, size = QBuffer(), picture.size.toSize()
     generator = QSvgGenerator()
@@ -125,7 +125,7 @@ def marks_of(picture: PagePicture, pulse: Pulse | None = None) -> list[Mark]:
     generator.setSize(QSize(size))
     generator.setViewBox(QRect(0, 0, size.width(), size.height()))
     with QPainter(generator) as painter:
-        picture.paint(painter, pulse)
+        picture.paint(painter, progress)
     # Qt also writes characters that XML forbids.
     text = xml_text(bytes(drawn.data().data()).decode(errors="replace"))
     return list(_joined(_read(ElementTree.fromstring(text))))

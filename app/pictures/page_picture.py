@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
     from gradwire.app.canvas.paint.legend import LegendContent
-    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.canvas.paint.painter import Progress
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
@@ -94,14 +94,15 @@ class PagePicture:
         width = self.options.width
         return 2.54 / 96.0 if width is None else width / self.size.width()
 
-    def paint(self, painter: QPainter, pulse: Pulse | None = None) -> None:
+    def paint(self, painter: QPainter, progress: Progress | None = None) -> None:
         """Paint onto the rectangle (0, 0, ``size``).
 
-        ``pulse`` is called with the share that is painted; an exception from it ends the painting.
+        ``progress`` is called with the share that is painted; an exception from it ends the
+        painting.
         """
         view, page = self.view, self._page_size
         painter.fillRect(QRectF(QPointF(), self.size), view.theme.canvas)
-        paint_fitted(painter, view, QRectF(QPointF(), page), view.theme, pulse=pulse)
+        paint_fitted(painter, view, QRectF(QPointF(), page), view.theme, progress=progress)
         self.paint_over(painter, fitted_camera(view, QRectF(QPointF(), page)))
         if self._legend is not None:
             below = QPointF(MARGIN, page.height())

@@ -14,14 +14,14 @@ from gradwire.runtime.publish import xml_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.canvas.paint.painter import Progress
     from gradwire.app.pictures.marks import Ink, Mark, Step
     from gradwire.app.pictures.page_picture import PagePicture
 
 
-def svg(picture: PagePicture, title: str, pulse: Pulse | None = None) -> str:
+def svg(picture: PagePicture, title: str, progress: Progress | None = None) -> str:
     """The picture as the text of an SVG file."""
-    marks, lettering = marks_of(picture, pulse), picture.options.lettering
+    marks, lettering = marks_of(picture, progress), picture.options.lettering
     embedded = lettering is Lettering.EMBEDDED and can_embed()
     if lettering is not Lettering.TEXT and not embedded:
         marks = [mark.outline() if isinstance(mark, Label) else mark for mark in marks]

@@ -11,7 +11,7 @@ from gradwire.app.pictures.tex import tex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gradwire.app.canvas.paint.painter import Pulse
+    from gradwire.app.canvas.paint.painter import Progress
     from gradwire.app.pictures.marks import Ink, Mark, Step
     from gradwire.app.pictures.page_picture import PagePicture
 
@@ -28,9 +28,9 @@ _LABEL = r"""\def\gradwirelabel#1#2#3#4#5#6{\node[anchor=base west,inner sep=0pt
 """Sets a label at a point, stretched to a width in pt, with letters of a size in 10 pt."""
 
 
-def tikz(picture: PagePicture, pulse: Pulse | None = None) -> str:
+def tikz(picture: PagePicture, progress: Progress | None = None) -> str:
     r"""The picture as the text of a file for ``\input``."""
-    marks = [each for mark in marks_of(picture, pulse) for each in _writable(mark)]
+    marks = [each for mark in marks_of(picture, progress) for each in _writable(mark)]
     side = max(picture.size.width(), picture.size.height())
     scale = min(picture.scale, _LONGEST / side)
     names = {colour: f"gw{place}" for place, colour in enumerate(_colours(marks))}

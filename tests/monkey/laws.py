@@ -149,7 +149,7 @@ def _same_arrays(scene: Scene, fresh: Scene) -> None:
     fresh.set_rows(scene.rows)
     for one in (scene, fresh):
         one.refine()
-        one.partings(np.arange(len(one.wire_keys)))
+        one.fork_points(np.arange(len(one.wire_keys)))
     for name, array in vars(fresh).items():
         kept = vars(scene)[name]
         if isinstance(array, np.ndarray):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF
 
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.aligning import Alignment, alignment
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.translation import editor
@@ -114,7 +114,7 @@ class Edits:
         """Make the change that adds a block, and room for it, and select it."""
         context = self._context
         context.favourites.use(candidate.kind)
-        context.request(with_room(context.view.scene, change, [name]))
+        context.request(make_space(context.view.scene, change, [name]))
         context.selection.select([name])
 
     def _vacancy(self, near: QPointF | None = None) -> Floats:

@@ -12,7 +12,7 @@ from gradwire.app.canvas.input.bound_keys import bound_keys, pressed
 from gradwire.app.canvas.input.gestures.base import GRID
 from gradwire.app.canvas.input.gestures.cutting import clear_marks, toggle_mark
 from gradwire.app.canvas.input.gestures.lifting import lift
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.services.translation import editor
@@ -198,7 +198,7 @@ class Keys:
             )
             return
         view = self._context.view
-        self._context.request(with_room(view.scene, change, view.selection.blocks))
+        self._context.request(make_space(view.scene, change, view.selection.blocks))
 
     def lift(self, event: QKeyEvent) -> None:
         """Take the selected blocks out of their wires, which then lead past them."""

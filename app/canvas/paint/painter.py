@@ -38,15 +38,15 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
-    from gradwire.app.canvas.paint.kept import Kept
+    from gradwire.app.canvas.paint.frame_cache import FrameCache
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.state.looks import Look
     from gradwire.app.services.theme import Theme
 
-Pulse: TypeAlias = Callable[[float], object]
+Progress: TypeAlias = Callable[[float], object]
 
 _PIECE = 64
-"""Number of wires or blocks painted between two pulses."""
+"""Number of wires or blocks painted between two reports of progress."""
 _DOT = 3.0
 """Size of a port that an open wire fits, from afar, px."""
 _VEIL = 0.72
@@ -59,7 +59,7 @@ class Limits:
 
     cut_budget: float = math.inf
     """Seconds for finding out where gradient is cut."""
-    pulse: Pulse | None = None
+    progress: Progress | None = None
     """Called with the share that is painted; an exception from it ends the painting."""
 
 
@@ -70,15 +70,15 @@ def paint(
     faces: FaceCache | None,
     ratio: float = 1.0,
     limits: Limits | None = None,
-    kept: Kept | None = None,
+    cache: FrameCache | None = None,
 ) -> bool:
     """Paint ``area`` of the widget; without a cache of faces, everything as vectors.
 
-    ``ratio`` is device px per widget px; ``kept`` keeps wires and labels from frame to frame.
+    ``ratio`` is device px per widget px; ``cache`` keeps wires and labels from frame to frame.
     Returns whether the painting is complete: with a limited ``cut_budget``, some labels may be left
     out.
     """
-    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), kept).paint()
+    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), cache).paint()
 
 
 def paint_fitted(
@@ -87,16 +87,16 @@ def paint_fitted(
     area: QRectF,
     theme: Theme,
     *,
-    pulse: Pulse | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Paint the whole page, fitted into ``area``, with nothing selected.
 
-    ``pulse`` is called with the share that is painted; an exception from it ends the painting.
+    ``progress`` is called with the share that is painted; an exception from it ends the painting.
     """
     view.scene.refine()
     camera = fitted_camera(view, area)
     plain = ViewState(view.scene, view.annotations, camera, theme, numbers=view.numbers)
-    paint(painter, plain, area, None, limits=Limits(pulse=pulse))
+    paint(painter, plain, area, None, limits=Limits(progress=progress))
 
 
 def fitted_camera(view: ViewState, area: QRectF) -> Camera:
@@ -118,7 +118,7 @@ class _PagePainter:
         faces: FaceCache | None,
         ratio: float,
         limits: Limits,
-        kept: Kept | None,
+        cache: FrameCache | None,
     ) -> None:
         self.painter = painter
         self.view = view
@@ -126,7 +126,7 @@ class _PagePainter:
         self.faces = faces
         self.ratio = ratio
         self.limits = limits
-        self.kept = kept
+        self.cache = cache
         self.complete = True
         camera = view.camera
         self.visible: Floats = camera.area(area.x(), area.y(), area.width(), area.height())
@@ -139,9 +139,9 @@ class _PagePainter:
         blocks = self._visible_blocks()
         wires = visible_wires(view, self.visible)
         is_near = view.camera.zoom >= PLAIN and self.faces is not None
-        if self.kept is not None and is_near:
-            ground = self.kept.ground
-            ground.paint(painter, view, self.area, self.kept.share, self._paint_ground)
+        if self.cache is not None and is_near:
+            ground = self.cache.ground
+            ground.paint(painter, view, self.area, self.cache.share, self._paint_ground)
         else:
             self._ground(wires, with_wires=is_near)
         if view.camera.zoom < PLAIN:
@@ -161,7 +161,7 @@ class _PagePainter:
         self._marks()
         self._selection(blocks)
         self._ports()
-        whole = self.visible if self.kept is None else self.kept.visible(view)
+        whole = self.visible if self.cache is None else self.cache.visible(view)
         paint_problems(painter, view, whole, ratio=self.ratio, vector=self.faces is None)
         if view.computing or view.annotations.outdated:
             paint_status(painter, view, blocks)
@@ -174,7 +174,7 @@ class _PagePainter:
 
     def _visible_blocks(self) -> Indices:
         blocks = self.view.scene.blocks_in(self.visible)
-        return blocks if self.kept is None else self.kept.blocks(self.view, blocks)
+        return blocks if self.cache is None else self.cache.blocks(self.view, blocks)
 
     # Wires
 
@@ -182,8 +182,8 @@ class _PagePainter:
         """Paint the ground of an area, all of it with another painter."""
         other = _PagePainter(painter, self.view, area, self.faces, self.ratio, self.limits, None)
         wires = visible_wires(self.view, other.visible)
-        if self.kept is not None and painter is self.painter:
-            wires = self.kept.wires(self.view, wires)
+        if self.cache is not None and painter is self.painter:
+            wires = self.cache.wires(self.view, wires)
         other._ground(wires, with_wires=True)
 
     def _ground(self, wires: Indices, *, with_wires: bool) -> None:
@@ -218,7 +218,7 @@ class _PagePainter:
         area = None if self.faces is None else np.array(self.area.getCoords())
         for alike, courses in view.scene.courses(wires):
             points = courses.to_widget(view.camera)
-            parts = view.scene.partings(alike) * view.camera.zoom
+            parts = view.scene.fork_points(alike) * view.camera.zoom
             several = len(annotations.lanes) > 1
             for number, loss in enumerate(annotations.lanes):
                 bundle = Bundle(points, loss.drawn[alike], loss.widths[alike], parts)
@@ -237,13 +237,13 @@ class _PagePainter:
                     )
 
     def _page_labels(self, wires: Indices) -> None:
-        """The labels of ``wires``, which are all in view; those of the whole page where kept."""
-        if self.kept is None:
+        """The labels of ``wires``, which are all in view; all of the page's where they are kept."""
+        if self.cache is None:
             self._labels(wires)
             return
-        labels = self.kept.labels(self.view, self.limits.cut_budget)
+        labels = self.cache.labels(self.view, self.limits.cut_budget)
         self.complete &= labels.are_complete
-        seen = self.kept.touches(labels.boxes)
+        seen = self.cache.touches(labels.boxes)
         draw_labels(self.painter, compress(labels.placed, seen), self.ratio, vector=False)
 
     def _labels(self, wires: Indices) -> None:
@@ -292,8 +292,8 @@ class _PagePainter:
             *((self._labels, piece) for piece in _pieces(wires)),
         ]
         for number, (paint_piece, piece) in enumerate(steps):
-            if self.limits.pulse is not None:
-                self.limits.pulse(number / len(steps))
+            if self.limits.progress is not None:
+                self.limits.progress(number / len(steps))
             paint_piece(piece)
 
     def _vector_faces(self, blocks: Indices) -> None:

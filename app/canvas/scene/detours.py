@@ -88,7 +88,9 @@ class Detours:
         if self._obstacles is not None:
             self._obstacles.renumber(blocks)
 
-    def settle(self, rects: Floats, ends: Floats, own: Ints, clear: Floats, free: Flags) -> None:
+    def follow_all(
+        self, rects: Floats, ends: Floats, own: Ints, clear: Floats, free: Flags
+    ) -> None:
         """Follow the blocks ``rects`` (n, 4) and the ``ends`` (m, 4) of wires between ``own`` (m,
         2) that keep ``clear`` (m,) of others; only the ``free`` (m,) have detours, not those with
         bends or a route.
@@ -116,7 +118,7 @@ class Detours:
         wires_in: Callable[[Floats], Indices],
     ) -> Indices:  # fmt: skip
         """Follow a few ``blocks`` (k,) to ``rects`` (k, 4), and ``wires`` (w,), which are all of
-        theirs, where wires have the ``ends`` (m, 4) now; otherwise as :meth:`settle`.
+        theirs, where wires have the ``ends`` (m, 4) now; otherwise as :meth:`follow_all`.
 
         ``wires_in`` finds the others in an area by its sides. Returns the wires that have another
         detour now, or none.

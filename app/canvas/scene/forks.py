@@ -23,7 +23,7 @@ _STEPS = 24
 _NEIGHBOURS = 2
 
 
-class Partings:
+class ForkPoints:
     """How far each wire of a scene runs with another one of its port, found when it is asked.
 
     Only wires that are ``forked`` (m,) share their port with others.
@@ -43,26 +43,26 @@ class Partings:
             groups = list(self._scene.courses(self._siblings(unknown)))
             order = np.concatenate([group for group, _ in groups])
             points = np.concatenate([walks(courses) for _, courses in groups])
-            self._known[order] = partings(self._scene.wire_ports[order, 0], points)
+            self._known[order] = fork_points(self._scene.wire_ports[order, 0], points)
         return self._known[wires]
 
     def forget(self, wires: Indices) -> None:
         """Find ``wires`` anew, which have moved, and the others of their ports."""
         alike = self._siblings(wires[self._is_forked[wires]])
         known = alike[~np.isnan(self._known[alike])]
-        for wire, parting in zip(known.tolist(), self._known[known].tolist(), strict=True):
-            self._before.setdefault(wire, parting)
+        for wire, fork_point in zip(known.tolist(), self._known[known].tolist(), strict=True):
+            self._before.setdefault(wire, fork_point)
         self._known[alike] = np.nan
 
     def renumber(self, wires: Changes, forked: Flags) -> None:
         """Follow wires to their numbers now, of which others may be ``forked`` (m,)."""
         known = wires.rows(self._known, np.nan)
-        before = {int(wires.now[wire]): parting for wire, parting in self._before.items()}
+        before = {int(wires.now[wire]): fork_point for wire, fork_point in self._before.items()}
         before.pop(-1, None)
         others = np.flatnonzero(forked != wires.rows(self._is_forked))
-        for wire, parting in zip(others.tolist(), known[others].tolist(), strict=True):
-            if not np.isnan(parting):
-                before.setdefault(wire, parting)
+        for wire, fork_point in zip(others.tolist(), known[others].tolist(), strict=True):
+            if not np.isnan(fork_point):
+                before.setdefault(wire, fork_point)
         known[others] = np.nan
         self._before, self._is_forked, self._known = before, forked, np.where(forked, known, 0.0)
 
@@ -87,7 +87,7 @@ def walks(courses: Courses) -> Floats:
     return Polylines(courses.flatten(_STEPS)).at(curve, distance).reshape(-1, _COUNT, 2)
 
 
-def partings(ports: Ints, points: Floats) -> Floats:
+def fork_points(ports: Ints, points: Floats) -> Floats:
     """How far wires (m,) run from their ``ports`` (m,) together with another one of the same port.
 
     ``points`` (m, k, 2) are those of :func:`walks`. Sorted by them, the wire that another one stays

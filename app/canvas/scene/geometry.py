@@ -24,7 +24,7 @@ from gradwire.app.canvas.scene.arrays import (
 )
 from gradwire.app.canvas.scene.bezier import CORNER, Courses
 from gradwire.app.canvas.scene.detours import Detours
-from gradwire.app.canvas.scene.forks import Partings
+from gradwire.app.canvas.scene.forks import ForkPoints
 from gradwire.app.canvas.scene.lane_paths import LanePaths
 from gradwire.app.canvas.scene.members.members import FEW, NO_PAGE, Members, Renumbered
 from gradwire.app.canvas.scene.members.slots import (
@@ -238,15 +238,15 @@ class Scene(Members):
         """The course of one wire."""
         return next(self.courses(np.array([self.wire_index[key]])))[1]
 
-    def partings(self, wires: Indices) -> Floats:
+    def fork_points(self, wires: Indices) -> Floats:
         """How far each of ``wires`` (k,) runs with another one of its port (k,)."""
-        return self._partings.of(wires)
+        return self._fork_points.of(wires)
 
-    def parted(self) -> Indices:
+    def changed_forks(self) -> Indices:
         """The wires that run with others of their ports in another way than when this was last
         asked.
         """
-        return self._partings.changed()
+        return self._fork_points.changed()
 
     def _curves(self, wires: Indices) -> Iterator[tuple[Indices, Courses]]:
         counts = self.bend_counts[wires]
@@ -312,7 +312,7 @@ class Scene(Members):
         """Ends of each wire: x0, y0, x1, y1 (m, 4)."""
         self.wire_bounds: Floats = np.empty((len(self.wire_keys), 4))
         """Left, top, right, bottom of each wire with its lanes (m, 4)."""
-        self._partings = Partings(self, self._is_forked)
+        self._fork_points = ForkPoints(self, self._is_forked)
         self._forget_places()
         self._read_bends()
         self._routes = RouteArrays(self.page, self.wire_index, self._placed.copy())
@@ -342,7 +342,7 @@ class Scene(Members):
         self._read_offsets()
         ends = self._ports[self.wire_ports].reshape(-1, 4)
         free = (self.bend_counts == 0) & (self._routes.sizes == 0)
-        self._detours.settle(self.rects, ends, self.wire_blocks, self.clearance(), free)
+        self._detours.follow_all(self.rects, ends, self.wire_blocks, self.clearance(), free)
         self._update_wires(np.arange(len(self.wire_keys)))
 
     def _measure_blocks(self, blocks: Indices) -> None:
@@ -385,7 +385,7 @@ class Scene(Members):
         self._read_bends()
         self._routes.renumber(blocks, wires)
         self._detours.renumber(blocks, wires, self.wire_keys, self.wire_blocks, self.clearance())
-        self._partings.renumber(wires, self._is_forked)
+        self._fork_points.renumber(wires, self._is_forked)
 
     def _update_wires(self, wires: Indices) -> None:
         before, ends = self.wire_bounds[wires], self._ports[self.wire_ports[wires]].reshape(-1, 4)
@@ -401,4 +401,4 @@ class Scene(Members):
         self._places.move_wires(wires)
         moved = self._last_courses.moved(wires, groups)
         self.version = self.moved.add(wires[moved], before[moved])
-        self._partings.forget(wires[moved])
+        self._fork_points.forget(wires[moved])

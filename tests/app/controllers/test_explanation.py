@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.state.marks.route import route_of
 from gradwire.app.panels.why.answers import Repair, sign
 from gradwire.app.services.theme import LIGHT
@@ -94,7 +94,7 @@ class TestRoute:
         assert painted == [len(window.canvas.route().parts(window.canvas.view.scene)[0])]
         qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
         painter = window.canvas.context.painter
-        painter.kept = Kept()  # which has placed those of the whole page before
+        painter.frame_cache = FrameCache()  # which has placed those of the whole page before
         painted.clear()
         window.canvas.grab()
         assert painted == [len(window.canvas.view.scene.wire_keys)]

@@ -20,7 +20,7 @@ class Drawing:
     size = QSizeF(200.0, 100.0)
 
     def __init__(self, paint):
-        self.paint = lambda painter, pulse=None: paint(painter)
+        self.paint = lambda painter, progress=None: paint(painter)
 
 
 def outlines(marks):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from PySide6.QtTest import QTest
 
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import (
@@ -61,8 +61,8 @@ class Everyday(Gradwire):
 
         return {
             "add a block": lambda: apply(new),
-            "add where it is tight": lambda: apply(with_room(canvas.view.scene, tight, ["new"])),
-            "make room alone": lambda: with_room(canvas.view.scene, tight, ["new"]),
+            "add where it is tight": lambda: apply(make_space(canvas.view.scene, tight, ["new"])),
+            "make room alone": lambda: make_space(canvas.view.scene, tight, ["new"]),
             "delete a block": lambda: apply(RemoveBlocks((NAME,))),
             "delete 50": lambda: apply(RemoveBlocks(tuple(sorted(CHOSEN)))),
             "connect a wire": lambda: apply(Connect(PortName("b3", "out"), target)),

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.candidates import Candidate, candidates
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
 from gradwire.app.services.translation import editor
 from gradwire.runtime.diagram import Change
@@ -150,7 +150,7 @@ class BlockAdder:
     def _put(self, change: Change, names: Sequence[str], *, shown: bool) -> None:
         """Make the change, and room for its blocks; select them."""
         context = self._context
-        context.request(with_room(context.view.scene, change, names))
+        context.request(make_space(context.view.scene, change, names))
         context.selection.select(names)
         context.view = replace(context.view, focus=None)  # keys continue from the selection
         bounds = context.view.scene.bounds_of(names)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from gradwire.app.canvas.input.changes import moving_in
 from gradwire.app.canvas.input.frames import move_change, move_set, moved_notes
 from gradwire.app.canvas.input.gestures.base import GRID, Gesture
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.input.splicing import free_ports, splice, wire_under
 from gradwire.app.canvas.scene.geometry import OVERHANG
 from gradwire.app.services.translation import editor
@@ -69,7 +69,7 @@ class DragSelection(Gesture):
         elif shift.any():
             move = move_change(self._scene, self._moved, shift)
             joined = self._splice(move, wires[0]) if wires else None
-            self.context.request(with_room(self._scene, joined, [self._name]) if joined else move)
+            self.context.request(make_space(self._scene, joined, [self._name]) if joined else move)
 
     def cancel(self) -> None:
         self.context.view = replace(self.context.view, marks={})

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, Qt
 
 from gradwire.app.canvas.input.frames import GRIP
 from gradwire.app.canvas.input.gestures.base import GRID, Gesture
-from gradwire.app.canvas.input.room import with_room
+from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.views import ViewBlock
@@ -65,7 +65,7 @@ class ResizeView(Gesture):
         self.cancel()
         if size is not None and not np.array_equal(size, self._before):
             scene = self.context.view.scene
-            self.context.request(with_room(scene, self._change(size), [self._name]))
+            self.context.request(make_space(scene, self._change(size), [self._name]))
 
     def cancel(self) -> None:
         if self._size is not None:

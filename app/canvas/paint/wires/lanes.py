@@ -47,19 +47,19 @@ class Bundle:
     """Wires with courses of one kind: these, in widget px, their codes (m,), and their lane widths
     (m,) in px at 100 %.
 
-    ``partings`` (m,) are how far they run with others of their port, in widget px; not at all by
+    ``forks`` (m,) are how far they run with others of their port, in widget px; not at all by
     default.
     """
 
     courses: Courses
     codes: NDArray[np.int8]
     widths: Floats
-    partings: Floats | None = None
+    forks: Floats | None = None
 
     def only(self, chosen: Flags) -> Bundle:
         """The chosen wires (m,)."""
-        partings = None if self.partings is None else self.partings[chosen]
-        return Bundle(self.courses.only(chosen), self.codes[chosen], self.widths[chosen], partings)
+        forks = None if self.forks is None else self.forks[chosen]
+        return Bundle(self.courses.only(chosen), self.codes[chosen], self.widths[chosen], forks)
 
 
 def draw_plain(painter: QPainter, bundle: Bundle, theme: Theme) -> None:
@@ -121,7 +121,7 @@ def draw_curves(
             colour = mixed(colour, QColor(theme.canvas), 0.5)
         pen = _Pen(painter, colour, unit, area, heads=1 + (loss or 0))
         lane = lane_points(points[chosen], unit, position)
-        parts = np.zeros(len(lane)) if bundle.partings is None else bundle.partings[chosen]
+        parts = np.zeros(len(lane)) if bundle.forks is None else bundle.forks[chosen]
         _draw_lane(pen, lane, bundle.widths[chosen], parts, state, phase)
 
 
@@ -181,10 +181,10 @@ def _steps(waypoints: Floats, unit: float) -> NDArray[np.intp]:
 
 
 def _draw_lane(
-    pen: _Pen, lane: Floats, widths: Floats, partings: Floats, state: State, phase: float
+    pen: _Pen, lane: Floats, widths: Floats, forks: Floats, state: State, phase: float
 ) -> None:
     path, unit, form = pen.along(lane), pen.unit, state.row.form
-    first = np.clip(partings - INSET * unit, 0.0, np.maximum(path.lengths - _LAST * unit, 0.0))
+    first = np.clip(forks - INSET * unit, 0.0, np.maximum(path.lengths - _LAST * unit, 0.0))
     if form in (Form.SOLID, Form.LONG_DASH):
         for width in distinct(widths):
             chosen = widths == width

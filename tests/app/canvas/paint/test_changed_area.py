@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gradwire.app.canvas.paint.kept import Kept
+from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from gradwire.app.canvas.view import CanvasView
@@ -76,7 +76,7 @@ def pixels(image):
 
 def assert_all_is_painted(canvas, rounding=0):
     part = pixels(seen(canvas))
-    canvas.context.painter.kept = Kept()
+    canvas.context.painter.frame_cache = FrameCache()
     canvas.update()
     off = np.abs(part - pixels(seen(canvas))).max(axis=2)
     different = np.argwhere(off > rounding)

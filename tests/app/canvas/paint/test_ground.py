@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QApplication
 
+from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.paint.ground import ground_key
-from gradwire.app.canvas.paint.kept import Kept
 from gradwire.app.services.theme import DARK
 from gradwire.runtime.diagram import Disconnect, Note, Point, PortName, SetNote
 from gradwire.runtime.flow import State
@@ -25,7 +25,7 @@ def shell(canvas) -> Shell:
 
 def fresh(canvas):
     """The picture of a canvas that has kept nothing."""
-    canvas.context.painter.kept = Kept()
+    canvas.context.painter.frame_cache = FrameCache()
     return canvas.grab().toImage()
 
 
@@ -33,7 +33,7 @@ def kept(canvas):
     """The picture once the wires have stayed the same for two frames."""
     for _ in range(3):
         image = canvas.grab().toImage()
-    assert canvas.context.painter.kept.ground.picture is not None
+    assert canvas.context.painter.frame_cache.ground.picture is not None
     return image
 
 
@@ -103,17 +103,17 @@ def test_lanes_that_change_are_drawn_once(canvas, shell):
     kept(canvas)
     recolour(canvas, shell)
     canvas.grab()
-    picture = canvas.context.painter.kept.ground.picture
+    picture = canvas.context.painter.frame_cache.ground.picture
     assert picture is not None
     canvas.grab()
-    assert canvas.context.painter.kept.ground.picture is picture
+    assert canvas.context.painter.frame_cache.ground.picture is picture
 
 
 def picture_after(canvas, part):
     """The picture after a part of the canvas was painted again."""
     canvas.update(part)
     QApplication.processEvents()
-    return canvas.context.painter.kept.ground.picture
+    return canvas.context.painter.frame_cache.ground.picture
 
 
 def test_for_a_few_pixels_no_picture_is_made(canvas, shell):
@@ -130,4 +130,4 @@ def test_a_view_that_is_zoomed_makes_no_picture(canvas, shell):
     kept(canvas)
     canvas.set_zoom(1.3)
     canvas.grab()
-    assert canvas.context.painter.kept.ground.picture is None
+    assert canvas.context.painter.frame_cache.ground.picture is None

@@ -233,7 +233,7 @@ class TestAll:
 
     def test_it_tells_its_share_and_can_be_ended(self, drawn, view):
         shares: list[float] = []
-        drawn(view, limits=Limits(pulse=shares.append))
+        drawn(view, limits=Limits(progress=shares.append))
         assert shares[0] == 0.0
         assert shares == sorted({*shares})
         assert shares[-1] < 1.0
@@ -243,7 +243,7 @@ class TestAll:
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
-            drawn(view, limits=Limits(pulse=stop))
+            drawn(view, limits=Limits(progress=stop))
 
     def test_many_wires_are_drawn_in_pieces(self, drawn, qapp):
         names = [f"n{i}" for i in range(150)]
@@ -252,7 +252,7 @@ class TestAll:
         scene = Scene(diagram({n: block("Tanh") for n in names}, wires, layout), "main")
         view = ViewState(scene, resolve(scene, None), Camera(0.4, 0.0, 0.0), LIGHT)
         shares: list[float] = []
-        found = drawn(view, QRectF(0.0, 0.0, 4000.0, 400.0), Limits(pulse=shares.append))
+        found = drawn(view, QRectF(0.0, 0.0, 4000.0, 400.0), Limits(progress=shares.append))
         assert shares == [n / 9 for n in range(9)]
         written = [call.arguments[-1] for call in found.drawn("drawText")]
         assert sorted(text for text in written if text in wires or text in names) == sorted(names)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwire.app.canvas.scene.bezier import CORNER, Courses
-from gradwire.app.canvas.scene.forks import partings, walks
+from gradwire.app.canvas.scene.forks import fork_points, walks
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.runtime.diagram import BendWire, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram
@@ -27,14 +27,14 @@ def tips(scene: Scene) -> np.ndarray:
     wires = np.arange(len(scene.wire_keys))
     found = np.empty((len(wires), 2))
     for alike, courses in scene.courses(wires):
-        step = np.round(scene.partings(alike) / 8.0).astype(int)
+        step = np.round(scene.fork_points(alike) / 8.0).astype(int)
         found[alike] = walks(courses)[np.arange(len(alike)), step]
     return found
 
 
 def test_wires_part_where_they_leave_the_shared_track():
     scene = Scene(fork(), "main")
-    straight, near, far = scene.partings(np.arange(3)).tolist()
+    straight, near, far = scene.fork_points(np.arange(3)).tolist()
     assert 130 <= straight <= 170  # the others turn off 140 from the port
     assert 270 <= near == far <= 310  # and one of them turns again 150 further down
     tip = tips(scene)
@@ -44,19 +44,19 @@ def test_wires_part_where_they_leave_the_shared_track():
 
 def test_a_wire_alone_has_its_arrowhead_at_its_port():
     scene = Scene(fork(1), "main")
-    assert scene.partings(np.arange(1)).tolist() == [0.0]
+    assert scene.fork_points(np.arange(1)).tolist() == [0.0]
 
 
 def test_it_is_followed_when_a_reader_moves():
     scene = Scene(fork(2), "main")
-    before = scene.partings(np.arange(2)).tolist()
+    before = scene.fork_points(np.arange(2)).tolist()
     corner = scene.rects[1:2, :2].copy()
     scene.place(np.array([1]), corner - (0.0, 400.0))
-    assert (scene.partings(np.arange(2)) < before).all()
+    assert (scene.fork_points(np.arange(2)) < before).all()
     scene.place(np.array([1]), corner)
-    assert scene.partings(np.arange(2)).tolist() == before
+    assert scene.fork_points(np.arange(2)).tolist() == before
     scene.update(apply(scene.diagram, MoveBlocks({"t0": Point(500.0, -400.0)})).after)
-    assert (scene.partings(np.arange(2)) < before).all()
+    assert (scene.fork_points(np.arange(2)) < before).all()
 
 
 @given(st.integers(2, 9), st.integers(0, 2**32 - 1))
@@ -66,8 +66,8 @@ def test_order_makes_no_difference(count, seed):
     xs, ys = random.integers(2, 6, count) * 40.0, random.integers(-4, 5, count) * 60.0
     zero, end = np.zeros(count), np.full(count, 300.0)
     courses = Courses(np.column_stack([zero, zero, xs, zero, xs, ys, end, ys]), CORNER)
-    found = partings(ports, walks(courses))
+    found = fork_points(ports, walks(courses))
     order = random.permutation(count)
-    assert np.array_equal(partings(ports[order], walks(courses.only(order))), found[order])
+    assert np.array_equal(fork_points(ports[order], walks(courses.only(order))), found[order])
     alone = np.bincount(ports, minlength=2)[ports] == 1
     assert (found[alone] == 0.0).all() and (found[~alone] > 0.0).all()

@@ -293,7 +293,7 @@ class TestUpdating:
         fresh = Scene(after, "main")
         assert fresh.course_of("b1.a").radius is not None
         numbers = np.arange(len(wires))
-        assert np.array_equal(scene.partings(numbers), fresh.partings(numbers))
+        assert np.array_equal(scene.fork_points(numbers), fresh.fork_points(numbers))
         assert np.array_equal(scene.wire_bounds, fresh.wire_bounds)
         for key in wires:
             ours, theirs = scene.course_of(key), fresh.course_of(key)
@@ -333,7 +333,9 @@ class TestUpdating:
             assert np.array_equal(scene.bounds(), fresh.bounds())
             assert np.array_equal(scene.port_points(), fresh.port_points())
             wires = np.arange(len(scene.wire_keys))
-            assert np.array_equal(scene.partings(wires), fresh.partings(wires), equal_nan=True)
+            assert np.array_equal(
+                scene.fork_points(wires), fresh.fork_points(wires), equal_nan=True
+            )
             for key in scene.wire_keys:
                 ours, theirs = scene.course_of(key), fresh.course_of(key)
                 assert np.array_equal(ours.waypoints, theirs.waypoints)

@@ -193,11 +193,14 @@ UNIT = 2.0
 SQUARE, FLAT = Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.FlatCap
 
 
-def drawn(monkeypatch, state, *, course=(0.0, 50.0, 400.0, 50.0), width=2.4, partings=None, **more):
+def drawn(monkeypatch, state, *, course=(0.0, 50.0, 400.0, 50.0), width=2.4, forks=None, **more):
     """What is drawn of one wire's lane, without the wire."""
     painter = recorder(monkeypatch, lanes)
     bundle = Bundle(
-        Courses(np.array([course])), np.array([CODES[state]], np.int8), np.array([width]), partings
+        Courses(np.array([course])),
+        np.array([CODES[state]], np.int8),
+        np.array([width]),
+        forks,
     )
     lanes.draw_curves(painter, bundle, LIGHT, UNIT, bare=True, **more)
     return painter.strokes
@@ -210,9 +213,9 @@ def ends(lines):
 
 class TestChevrons:
     @pytest.mark.parametrize("state", [state for state in State if state.row.passes])
-    @pytest.mark.parametrize(("parting", "tip"), [(0.0, 19.0), (100.0, 101.0), (1e6, 361.0)])
-    def test_they_begin_where_the_wire_leaves_the_others(self, monkeypatch, state, parting, tip):
-        first = drawn(monkeypatch, state, partings=np.array([parting]))[-1]
+    @pytest.mark.parametrize(("fork_point", "tip"), [(0.0, 19.0), (100.0, 101.0), (1e6, 361.0)])
+    def test_they_begin_where_the_wire_leaves_the_others(self, monkeypatch, state, fork_point, tip):
+        first = drawn(monkeypatch, state, forks=np.array([fork_point]))[-1]
         assert ends(first.lines)[0][:, 0] == pytest.approx(tip, abs=0.5)
 
     def test_there_are_as_many_as_the_number_of_the_loss(self, monkeypatch):
@@ -225,7 +228,7 @@ class TestChevrons:
             assert np.diff(places) == pytest.approx(5.0 * UNIT)
 
     def test_others_follow_after_that(self, monkeypatch):
-        *_, chevrons, first = drawn(monkeypatch, State.CARRIES, partings=np.array([100.0]))
+        *_, chevrons, first = drawn(monkeypatch, State.CARRIES, forks=np.array([100.0]))
         assert ends(chevrons.lines)[0][:, 0].min() > ends(first.lines)[0][:, 0].max()
 
     @pytest.mark.parametrize("state", [state for state in State if state.row.passes])

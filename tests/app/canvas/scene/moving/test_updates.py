@@ -43,7 +43,7 @@ def assert_same(scene: Scene, fresh: Scene) -> None:
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(scene, name), getattr(fresh, name), name)
     everything = np.arange(len(scene.wire_keys))
-    np.testing.assert_array_equal(scene.partings(everything), fresh.partings(everything))
+    np.testing.assert_array_equal(scene.fork_points(everything), fresh.fork_points(everything))
     for number in range(len(scene.names)):
         one, other = (each.wires_of(np.array([number])) for each in (scene, fresh))
         assert one.tolist() == other.tolist()

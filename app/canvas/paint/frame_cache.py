@@ -37,7 +37,7 @@ _AROUND = 24.0
 """How far from a face what belongs to it may be painted, px at 100 %."""
 
 
-class Kept:
+class FrameCache:
     """The ground and the labels of the whole page in view, and the region to be painted."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Kept:
         """The labels that were painted last, or will be."""
         self._skipped: set[Label] = set()
         """Labels that have come or gone since the whole was painted, outside of what was."""
-        self._parted: set[int] = set()
+        self._reforked: set[int] = set()
         """Wires that part from others of their ports elsewhere since then."""
         self._is_whole = True
         """Whether all in view is painted."""
@@ -82,14 +82,14 @@ class Kept:
     def labels(self, view: ViewState, budget: float) -> Labels:
         """The labels of all wires in view; see :meth:`WireLabels.of`."""
         labels = self._labels.of(view, self._size, budget)
-        changed, wires = self._changed(labels), view.scene.parted()
+        changed, wires = self._changed(labels), view.scene.changed_forks()
         if self._is_whole:
-            self._skipped, self._parted = set(), set()
+            self._skipped, self._reforked = set(), set()
             return labels
         boxes = np.array([label.box for label in changed]).reshape(-1, 4)
         self._skipped.update(compress(changed, ~self._contains(boxes)))
         bounds = view.camera.rows_to_widget(view.scene.wire_bounds[wires])
-        self._parted.update(wires[~self._contains(bounds)].tolist())
+        self._reforked.update(wires[~self._contains(bounds)].tolist())
         return labels
 
     def _changed(self, labels: Labels) -> list[Label]:
@@ -115,20 +115,20 @@ class Kept:
         before = self._shown
         self.remember(view, size)
         if before is None or self._shown is None or not are_comparable(before, self._shown):
-            self._skipped, self._parted = set(), set()  # all is painted
+            self._skipped, self._reforked = set(), set()  # all is painted
             return None
         labels = self._labels.of(view, self._size, budget)
-        if self._parted and before.wire_keys is not self._shown.wire_keys:
-            self._skipped, self._parted = set(), set()
+        if self._reforked and before.wire_keys is not self._shown.wire_keys:
+            self._skipped, self._reforked = set(), set()
             return None  # they were numbered otherwise
         changed, self._skipped = self._skipped.union(self._changed(labels)), set()
-        wires = self._parted.union(view.scene.parted().tolist())
-        self._parted = set()
+        wires = self._reforked.union(view.scene.changed_forks().tolist())
+        self._reforked = set()
         if not labels.are_complete:
             self._shown = None
             return None
-        parted = np.fromiter(wires, np.intp, len(wires))
-        return changed_area(before, self._shown, changed, parted)
+        reforked = np.fromiter(wires, np.intp, len(wires))
+        return changed_area(before, self._shown, changed, reforked)
 
     def forget(self) -> None:
         """All is painted anew, since something else has changed."""

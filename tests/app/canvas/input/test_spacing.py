@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.input.dropping import BLOCK_MIME
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
-from gradwire.app.canvas.input.room import in_vacancy, with_room
+from gradwire.app.canvas.input.spacing import in_vacancy, make_space
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.runtime.diagram import (
     AddBlock,
@@ -96,26 +96,26 @@ def test_a_block_added_by_typing_makes_room(canvas):
 def test_where_there_is_room_nothing_is_added_to_the_change():
     scene = Scene(narrow(), "main")
     change = AddBlock("b", block("Relu"), Point(0, 400))
-    assert with_room(scene, change, ["b"]) is change
+    assert make_space(scene, change, ["b"]) is change
     assert in_vacancy(scene, change, ["b"], ()) is change
 
 
 def test_what_is_not_possible_is_left_to_the_document():
     scene = Scene(narrow(), "main")
     change = AddBlock("a", block("Relu"), Point(0, 0))
-    assert with_room(scene, change, ["a"]) is change
+    assert make_space(scene, change, ["a"]) is change
 
 
 def test_the_first_block_of_a_page_needs_no_room():
     scene = Scene(diagram({}), "main")
     change = AddBlock("b", block("Relu"), Point(0, 0))
-    assert with_room(scene, change, ["b"]) is change
+    assert make_space(scene, change, ["b"]) is change
 
 
 def test_bends_between_blocks_that_move_move_along():
     shown = narrow(bends={"exp.x": [(580, 60)], "tanh.x": [(380, 40)]})
     scene = Scene(shown, "main")
-    change = with_room(scene, AddBlock("b", block("Relu"), Point(400, 0)), ["b"])
+    change = make_space(scene, AddBlock("b", block("Relu"), Point(400, 0)), ["b"])
     page = apply(shown, change).after.main
     moved = page.layout["tanh"].x - 400
     assert moved > 0 and page.layout["exp"].x == 600
@@ -127,7 +127,7 @@ def test_bends_between_blocks_that_move_move_along():
             Connect(PortName("b", "out"), PortName("tanh", "x")),
         ),
     )
-    page = apply(shown, with_room(scene, joined, ["b"])).after.main
+    page = apply(shown, make_space(scene, joined, ["b"])).after.main
     moved = page.layout["tanh"].x - 400
     assert page.layout["exp"].x == 600 + moved
     assert page.bends[PortName("exp", "x")] == (Point(580 + moved, 60),)
@@ -147,7 +147,7 @@ def test_routes_between_blocks_that_move_alike_move_along():
             Connect(PortName("b", "out"), PortName("tanh", "x")),
         ),
     )
-    page = apply(shown, with_room(Scene(shown, "main"), joined, ["b"])).after.main
+    page = apply(shown, make_space(Scene(shown, "main"), joined, ["b"])).after.main
     moved = page.layout["tanh"].x - 400
     assert moved > 0 and page.layout["exp"].x == 600 + moved
     assert page.routes == {between[0]: (580.0 + moved,)}
@@ -159,7 +159,7 @@ def test_frames_move_with_their_contents_or_grow():
     add = AddBlock("b", block("Relu"), Point(380, 0))
     for notes, edge in ((whole, False), (part, True)):
         shown = narrow(notes)
-        page = apply(shown, with_room(Scene(shown, "main"), add, ["b"])).after.main
+        page = apply(shown, make_space(Scene(shown, "main"), add, ["b"])).after.main
         before, after = notes["frame"], page.notes["frame"]
         moved = page.layout["tanh"].x - 400
         assert moved > 0

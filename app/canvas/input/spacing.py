@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import PortName
 
 
-def with_room(scene: Scene, change: Change, new: Collection[str]) -> Change:
+def make_space(scene: Scene, change: Change, new: Collection[str]) -> Change:
     """``change``, and moves after which its ``new`` blocks cover no others.
 
     What comes after them moves over to the right, frames with their contents. A change that is not

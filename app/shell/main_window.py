@@ -1,21 +1,88 @@
-"""The main window: connects its parts, and reacts to events."""
+"""The main window: makes its parts, connects them, and reacts to events."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
 
 from gradwire.app.canvas.input.targets import target_of
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.canvas.state.wire_numbers import WireNumbers
-from gradwire.app.commands.files import dropped_files
+from gradwire.app.canvas.view import CanvasView
+from gradwire.app.commands.bookmarks import BookmarkCommands
+from gradwire.app.commands.clipboard import ClipboardCommands
+from gradwire.app.commands.curves import CurveCommands
+from gradwire.app.commands.edit import EditCommands
+from gradwire.app.commands.files import FileCommands, dropped_files
+from gradwire.app.commands.help import HelpCommands
+from gradwire.app.commands.importing import ImportCommands
+from gradwire.app.commands.library import LibraryCommands
+from gradwire.app.commands.pages import PageCommands
+from gradwire.app.commands.panels import PanelCommands
+from gradwire.app.commands.presets import PresetCommands
+from gradwire.app.commands.run import RunCommands
+from gradwire.app.commands.targets import TargetCommands
+from gradwire.app.commands.view import ViewCommands
+from gradwire.app.controllers.derivative import DerivativeController
+from gradwire.app.controllers.doctor import DoctorController
+from gradwire.app.controllers.explanation import Explanation
+from gradwire.app.controllers.gradient_check import GradientCheck
+from gradwire.app.controllers.lessons.curtain import Curtain
+from gradwire.app.controllers.lessons.offering import LessonOffering
+from gradwire.app.controllers.loss_matrix import LossMatrixController
+from gradwire.app.controllers.reveal import Reveal
+from gradwire.app.controllers.tour import Tour
+from gradwire.app.controllers.training.comparison import Comparison
+from gradwire.app.controllers.training.dock import CurvesDock
+from gradwire.app.controllers.training.reading import DataReading
+from gradwire.app.controllers.training.training import TrainingController
+from gradwire.app.controllers.trial import Trial
+from gradwire.app.document.autosave import Autosave
+from gradwire.app.document.document import Document
+from gradwire.app.document.navigation import Navigation
+from gradwire.app.evaluation.evaluator import Evaluator
+from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.bars.breadcrumbs import Breadcrumbs
+from gradwire.app.panels.bars.find_bar import FindBar
+from gradwire.app.panels.bars.notice import Notice
+from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.bars.progress import Progress
+from gradwire.app.panels.bars.toolbar import ToolBar
+from gradwire.app.panels.bars.tour_bar import TourBar
+from gradwire.app.panels.focus_ring import FocusRing
+from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.app.panels.lessons.learn import Learn
+from gradwire.app.panels.menu import MenusOfQt
+from gradwire.app.panels.palette.palette import Palette
+from gradwire.app.panels.start.welcome import Welcome
+from gradwire.app.panels.tables.history import History
+from gradwire.app.panels.tables.losses import Losses
+from gradwire.app.panels.tables.problems import Problems
+from gradwire.app.panels.tables.variables import Variables
+from gradwire.app.panels.why.card import Card
+from gradwire.app.panels.why.why import Why
 from gradwire.app.services import theme
+from gradwire.app.services.background import Background
+from gradwire.app.services.examples import examples, lessons
 from gradwire.app.services.plain_text import window_title
+from gradwire.app.services.settings import Settings
+from gradwire.app.shell.actions.building import build
+from gradwire.app.shell.actions.shortcuts import Shortcuts
+from gradwire.app.shell.actions.states import ActionStates
+from gradwire.app.shell.audience import Audience
 from gradwire.app.shell.context_menus import context_menu
-from gradwire.app.shell.parts import WindowParts
-from gradwire.app.shell.windows import DECORATION
+from gradwire.app.shell.docks import Docks
+from gradwire.app.shell.laser import Laser
+from gradwire.app.shell.lazy_parts import LazyParts
+from gradwire.app.shell.menus import Menus
+from gradwire.app.shell.presentation import Presentation
+from gradwire.app.shell.presenter import Presenter
+from gradwire.app.shell.status import Status
+from gradwire.app.shell.windows import DECORATION, Windows
+from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange import DEFAULTS, ImportOptions
 from gradwire.runtime.publish import included
 
@@ -27,8 +94,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.settings import Settings
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.evaluation.training import TrainingWorker
+    from gradwire.app.evaluation.worker import Worker
     from gradwire.runtime.diagram import Diagram
 
 
@@ -36,8 +103,11 @@ _LARGE_ENOUGH = QSize(1600, 1000)
 """The first window of a user on a large screen, pixels."""
 
 
-class MainWindow(WindowParts):
+class MainWindow(QMainWindow):
     """The window of one document."""
+
+    closed = Signal()
+    """The window was closed; its changes are saved or discarded."""
 
     def __init__(
         self,
@@ -45,7 +115,15 @@ class MainWindow(WindowParts):
         windows: Windows | None = None,
         path: Path | None = None,
     ) -> None:
-        super().__init__(settings, windows)
+        super().__init__()
+        self.windows = windows or Windows(settings or Settings())
+        self.settings = self.windows.settings
+        self.lazy = LazyParts(self)
+        self._make_document()
+        self._make_panels()
+        self._make_controllers()
+        self._arrange()
+        self._make_commands()
         self._fit_wanted = False
         self._awaited = path
         """The file that this window is about to open: until then it has no start page."""
@@ -92,7 +170,7 @@ class MainWindow(WindowParts):
         """Apply the settings of text size, theme, motion, numbers and thresholds."""
         text = theme.TEXT_SIZES.get(self.settings.text, theme.BODY)
         self.canvas.set_actual_zoom(text / theme.BODY)
-        self._states.show_settings(self.settings)
+        self.states.show_settings(self.settings)
         numbers = WireNumbers.chosen(self.settings.wire_numbers, self.settings.numbered_wires)
         self.canvas.set_wire_numbers(numbers)
         self.canvas.set_reduced_motion(self.settings.reduced_motion)
@@ -114,6 +192,175 @@ class MainWindow(WindowParts):
             self.menus_of_qt.keep_keys(menu)
         return menu
 
+    # ---- parts --------------------------------------------------------------------------------
+
+    def _make_document(self) -> None:
+        self.background = Background(self)
+        self.document = Document(self, self.background.run)
+        self.autosave = Autosave(self.document, self.windows.journal)
+        self.navigation = Navigation(self)
+        self.evaluator = Evaluator(parent=self, engines=self.windows.engines)
+
+    def _make_panels(self) -> None:
+        self.canvas = CanvasView(self)
+        self.canvas.favourites = self.windows.favourites
+        theme.follow_theme(self.canvas)
+        self.palette_panel = Palette(registry(), self.windows.favourites, self)
+        self.history = History(self.document, self)
+        document = self.document
+        self.inspector = Inspector(self, self.background.run, lambda: document.is_previewing)
+        self.why = Why(self)
+        self.problems = Problems(self)
+        self.variables = Variables(self, lambda: document.is_previewing)
+        self.losses = Losses(self)
+        self.breadcrumbs = Breadcrumbs(self)
+        self.notice = Notice(self)
+        self.lesson_offer = Offer(self)
+        # Connected before the presenter, so that messages about the new diagram stay.
+        self.document.diagramChanged.connect(self.notice.dismiss)
+        self.progress = Progress(self)
+        self.find_bar = FindBar(self)
+        self.tour_bar = TourBar(self)
+        self.welcome = Welcome(self.canvas, examples, lessons)
+        self.focus_ring = FocusRing(self)
+
+    def _make_controllers(self) -> None:
+        document, navigation, canvas = self.document, self.navigation, self.canvas
+        self.curtain = Curtain(self)
+        self.reveal = Reveal(document, navigation, canvas, self)
+        self.card = Card(canvas)
+        self.explanation = Explanation(
+            document, navigation, canvas, self.why, self.card, self.reveal, self
+        )
+        self.trial = Trial(
+            document, navigation, canvas, self.losses, self.why, self.card, self.settings, self
+        )
+        self.gradient_check = GradientCheck(document, canvas, self.notice, self)
+        self.doctor = DoctorController(
+            document, self.settings, canvas, self.explanation, self.reveal, self
+        )
+        self.derivative = DerivativeController(canvas, self.losses, self)
+        self.learn = Learn(self)
+        self.training = TrainingController(
+            document, self.evaluator, self.reveal, self.settings, self
+        )
+        self.comparison = Comparison(document, navigation, canvas, self.training, self)
+        self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
+        self._controllers = (
+            self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
+            self.derivative, self.training,
+        )  # fmt: skip
+        self.workers: list[Worker | TrainingWorker] = []
+        overlays = (
+            self.curtain.overlay, self.losses.overlay, self.trial.overlay,
+            self.gradient_check.overlay,
+        )  # fmt: skip
+        self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
+
+    def _make_commands(self) -> None:
+        document, navigation, canvas = self.document, self.navigation, self.canvas
+        settings = self.settings
+        palette = self.palette_panel
+        self.presentation = Presentation(
+            self,
+            document,
+            navigation,
+            canvas,
+            self.docks,
+            self.breadcrumbs,
+            self.lazy.active_player,
+        )
+        self.audience = Audience(canvas, document, self.lazy.active_player, self)
+        self.laser = Laser(canvas, settings, lambda: self.presentation.active)
+        self.edit = EditCommands(document, navigation, canvas, self)
+        self.view = ViewCommands(canvas, settings, self)
+        self.data_reading = DataReading(document, self.progress, self)
+        curves = CurveCommands(document, settings, self.training.curves, self)
+        curves.runsRead.connect(self.training.runs.show)
+        self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)
+        self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
+        self.lessons = LessonOffering(
+            document, canvas, self.curtain, self.lazy.active_player, self.lesson_offer, self
+        )
+        self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
+        self.clipboard = ClipboardCommands(document, navigation, canvas, self)
+        self.pages = PageCommands(document, navigation, canvas, palette, self)
+        self.library = LibraryCommands(
+            document, navigation, canvas, palette, self.windows.library, self
+        )
+        self.panels = PanelCommands(
+            self,
+            self.docks.by_name,
+            (self.card, self.tour_bar, *self.docks.edges.values()),
+            canvas,
+            self.focus_ring,
+        )
+        self.run = RunCommands(document, self.evaluator, self.workers, settings, self)
+        self.targets = TargetCommands(canvas, self)
+        self.actions_by_name, menus = build(self)
+        Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
+        self.states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
+        self.menus = Menus(
+            menus, self.docks.by_name, document, self.losses, self.presets, self.windows, self
+        )
+        self.toolbar = ToolBar(self.actions_by_name, menus, self)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
+        self.menus_of_qt = MenusOfQt(self)
+        self.tour = Tour(
+            document, self.evaluator, canvas, self.explanation, self.trial, self.doctor.panel,
+            self.tour_bar, self.actions_by_name, settings, self,
+        )  # fmt: skip
+        self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
+        self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
+        self.evaluator.busyChanged.connect(canvas.computing.set_busy)
+        canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
+
+    def _arrange(self) -> None:
+        self.files = FileCommands(self.document, self.background, self.settings, self)
+        self.imports = ImportCommands(self.document, self.settings, self.reveal.close_up, self)
+        centre = QWidget(self)
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        bars = (
+            self.tour_bar, self.notice, self.progress, self.files.offer, self.imports.offer,
+            self.lesson_offer,
+            self.trial.bar, self.breadcrumbs, self.find_bar,
+        )  # fmt: skip
+        for bar in bars:
+            column.addWidget(bar)
+        column.addWidget(self.comparison.halves, 1)
+        column.addWidget(self.training.alarm)
+        column.addWidget(self.training.bar)
+        self.column = column
+        self.setCentralWidget(centre)
+        self.docks = Docks(
+            self,
+            {
+                "palette": self.palette_panel,
+                "history": self.history,
+                "inspector": self.inspector,
+                "why": self.why,
+                "derivative": self.derivative.panel,
+                "learn": self.learn,
+                "variables": self.variables,
+                "problems": self.problems,
+                "doctor": self.doctor.panel,
+                "matrix": self.loss_matrix.panel,
+                "curves": self.training.curves,
+            },
+        )
+        CurvesDock(self.docks.by_name["curves"], self.canvas, self.settings, self)
+
+    def join_worker(self, worker: Worker | TrainingWorker) -> None:
+        """Let a worker compute as the window does, and end with it."""
+        self.workers.append(worker)
+        self.closed.connect(worker.shutdown)
+        if isinstance(worker, SessionWorker):
+            worker.engines = self.windows.engines
+            worker.set_step(self.evaluator.step_number)
+            self.evaluator.stepChosen.connect(worker.set_step)
+
     # ---- events -------------------------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -127,8 +374,8 @@ class MainWindow(WindowParts):
             event.ignore()
             return
         self.presentation.end()
-        if self.lesson_room is not None:
-            self.lesson_room.end()
+        if (room := self.lazy.lesson_room) is not None:
+            room.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.welcome.shutdown()
@@ -222,11 +469,11 @@ class MainWindow(WindowParts):
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
         self.training.toggled.connect(self.actions_by_name["train"].setChecked)
-        self.training.stepShown.connect(lambda: self._states.show_training(is_begun=True))
-        self.document.opened.connect(lambda: self._states.show_training(is_begun=False))
+        self.training.stepShown.connect(lambda: self.states.show_training(is_begun=True))
+        self.document.opened.connect(lambda: self.states.show_training(is_begun=False))
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
-        self.docks.by_name["learn"].visibilityChanged.connect(self._fill_learn)
+        self.docks.by_name["learn"].visibilityChanged.connect(self.lazy.fill_learn)
         self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
         self.help.exampleRequested.connect(self.open_copy)
         for offer in (self.help.tourRequested, self.welcome.tourRequested):
@@ -242,7 +489,7 @@ class MainWindow(WindowParts):
         self.windows.engines.changed.connect(self._follow_engine)
         self.windows.engines.refused.connect(self._show_refusal)
         for controller in self._controllers:
-            self._connect_worker(controller.worker)
+            self.join_worker(controller.worker)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter
@@ -319,11 +566,11 @@ class MainWindow(WindowParts):
 
     def _close_controls(self) -> None:
         """Close the controls that would show what is hidden, and open the others."""
-        self._states.close(self.curtain.closed_actions())
+        self.states.close(self.curtain.closed_actions())
         self.trial.lock(locked=self.curtain.closes("what_if"))
 
     def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
-        self._states.show_audience(is_open)
+        self.states.show_audience(is_open)
         self.actions_by_name["audience"].setChecked(is_open)
         self.actions_by_name["freeze"].setChecked(is_frozen)
 
@@ -342,11 +589,11 @@ class MainWindow(WindowParts):
         menu.popup(self.canvas.mapToGlobal(at))
 
     def _follow_engine(self) -> None:
-        self._states.show_settings(self.settings)
+        self.states.show_settings(self.settings)
         self.evaluator.refresh(self.document.diagram)
 
     def _show_refusal(self, reason: str) -> None:
-        self._states.show_settings(self.settings)
+        self.states.show_settings(self.settings)
         self.notice.show_message(self.tr("NumPy computes now. {0}").format(reason))
 
     def _warn_of_autosave(self, reason: str) -> None:

@@ -152,7 +152,7 @@ class Windows(QObject):
 
     def _play(self, window: MainWindow, copy: Loaded, seed: int) -> None:
         window.document.adopt(copy)
-        window.player.start(seed)
+        window.lazy.player.start(seed)
 
     def progress_by_title(self) -> dict[str, Progress]:
         """How far the user is in each lesson, by its title; nothing if that can't be read."""

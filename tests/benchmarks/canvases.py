@@ -80,7 +80,7 @@ class Gradwire:
         self._folder = tempfile.TemporaryDirectory()
         self._results: dict[tuple[int, int], list[Result]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
-        with patch("gradwire.app.shell.parts.Evaluator", partial(Evaluator, self._read)):
+        with patch("gradwire.app.shell.main_window.Evaluator", partial(Evaluator, self._read)):
             self._window = Windows(Settings(store)).new()
         self._canvas = self._window.canvas
         self._window.resize(*SIZE)

@@ -38,12 +38,12 @@ def picture(window) -> QImage:
 
 def test_it_is_off_until_it_is_wanted(window):
     assert window.canvas.view.costs is None
-    assert not window.costs.bar.isVisible()
+    assert not window.lazy.costs.bar.isVisible()
     assert not window.actions_by_name["costs"].isChecked()
 
 
 def test_a_key_shows_numbers_of_a_call_and_their_scale(measured):
-    bar, costs = measured.costs.bar, measured.canvas.view.costs
+    bar, costs = measured.lazy.costs.bar, measured.canvas.view.costs
     assert "mul1" in costs.blocks
     assert bar.isVisible()
     assert measured.actions_by_name["costs"].isChecked()
@@ -56,27 +56,27 @@ def test_a_key_shows_numbers_of_a_call_and_their_scale(measured):
 def test_colours_are_on_the_canvas_and_go_again(measured, qtbot):
     with_costs = picture(measured)
     qtbot.keyClick(measured, Qt.Key.Key_K, CTRL_SHIFT)
-    assert not measured.costs.bar.isVisible()
+    assert not measured.lazy.costs.bar.isVisible()
     size = with_costs.size()
     measured.canvas.resize(size / with_costs.devicePixelRatio())
     assert picture(measured) != with_costs
 
 
 def test_memory_instead_of_time(measured):
-    measured.costs.bar.choice.setCurrentIndex(1)
+    measured.lazy.costs.bar.choice.setCurrentIndex(1)
     assert measured.canvas.view.costs.measure is Measure.MEMORY
-    assert measured.costs.bar.most.text().endswith("B")
+    assert measured.lazy.costs.bar.most.text().endswith("B")
 
 
 def test_the_cross_turns_it_off(measured, qtbot):
-    (cross,) = measured.costs.bar.findChildren(QToolButton)
+    (cross,) = measured.lazy.costs.bar.findChildren(QToolButton)
     qtbot.mouseClick(cross, Qt.MouseButton.LeftButton)
     assert measured.canvas.view.costs is None
     assert not measured.actions_by_name["costs"].isChecked()
 
 
 def test_a_change_says_that_the_numbers_are_older_until_measured_again(measured, qtbot):
-    bar = measured.costs.bar
+    bar = measured.lazy.costs.bar
     measured.edit.change(InsertPage("inner", Page()))
     measured.edit.change(AddBlock("use", PageBlock(page="inner")))
     qtbot.waitUntil(lambda: "before the last change" in bar.text())
@@ -111,13 +111,13 @@ def test_first_asked_for_on_an_inner_page_they_are_those_of_that_page(window, qt
 def test_a_measurement_can_be_cancelled(window, qtbot):
     window.actions_by_name["costs"].trigger()
     window.actions_by_name["cancel"].trigger()
-    qtbot.waitUntil(lambda: not window.costs.bar.isVisible())
+    qtbot.waitUntil(lambda: not window.lazy.costs.bar.isVisible())
     assert not window.actions_by_name["costs"].isChecked()
     assert window.notice.text() == ""
 
 
 def test_what_can_not_be_measured_says_why(measured):
-    measured.costs.worker.finished.emit("costs", ValueError("No."))
+    measured.lazy.costs.worker.finished.emit("costs", ValueError("No."))
     assert window_is_off(measured)
     assert "can't be measured. No." in measured.notice.text()
 
@@ -134,6 +134,6 @@ def window_is_off(window):
 
 @pytest.mark.night
 def test_cancelling_is_no_problem(measured):
-    measured.costs.worker.finished.emit("costs", Cancelled("Cancelled."))
+    measured.lazy.costs.worker.finished.emit("costs", Cancelled("Cancelled."))
     assert window_is_off(measured)
     assert measured.notice.text() == ""

@@ -30,7 +30,7 @@ def window(opened, qtbot):
 
 def start(window, qtbot):
     qtbot.keyClick(window.canvas, Key.Key_F8)
-    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.lazy.timeline.bar.text())
 
 
 def gradients(window):
@@ -49,14 +49,14 @@ def click_wire(qtbot, window, target):
 def test_the_status_bar_follows_the_timeline(window, qtbot):
     qtbot.keyClick(window.canvas, Key.Key_F8)
     assert window.losses.label.text() == "L hidden"  # also while it is recorded
-    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.lazy.timeline.bar.text())
     shown = []
     while "40" not in window.losses.label.text():
         shown.append(window.losses.label.text())
         qtbot.keyClick(window.canvas, Key.Key_Right)
         assert len(shown) < 20
     assert set(shown) == {"L hidden"}
-    assert "40" in window.timeline.bar.text()
+    assert "40" in window.lazy.timeline.bar.text()
     qtbot.keyClick(window.canvas, Key.Key_Left)
     assert window.losses.label.text() == "L hidden"
     qtbot.keyClick(window.canvas, Key.Key_Escape)
@@ -72,7 +72,7 @@ def test_the_table_of_variables_follows_the_timeline(window, qtbot):
     window.canvas.select({"w"})
     for _ in range(2):
         qtbot.keyClick(window.canvas, Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-    assert "w" in window.timeline.bar.text()
+    assert "w" in window.lazy.timeline.bar.text()
     assert gradients(window)["w"] == "24"
     qtbot.keyClick(window.canvas, Key.Key_End)
     assert gradients(window) == before
@@ -104,7 +104,7 @@ def test_the_doctor_waits_for_the_end(window, qtbot):
 
 def test_a_prediction_hides_the_loss(window, qtbot):
     qtbot.keyClick(window.canvas, Key.Key_P)
-    assert window.predict.is_on
+    assert window.lazy.predict.is_on
     assert window.losses.label.text() == "L hidden"
     assert gradients(window) == {}
     qtbot.keyClick(window.canvas, Key.Key_P)
@@ -121,7 +121,7 @@ def test_an_edit_gives_nothing_away_until_it_is_recorded(window, qtbot):
     seen.clear()
     window.variables.changeRequested.emit(window.variables.table.change(before.index("x"), 5.0))
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.timeline.worker.is_pending("timeline"))
+    qtbot.waitUntil(lambda: not window.lazy.timeline.worker.is_pending("timeline"))
     assert seen
     assert not any(seen)
     qtbot.keyClick(window.canvas, Key.Key_End)

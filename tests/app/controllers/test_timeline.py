@@ -31,7 +31,7 @@ def window(opened, qtbot):
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     qtbot.keyClick(window.canvas, Qt.Key.Key_F8)
-    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.lazy.timeline.bar.text())
     return window
 
 
@@ -41,8 +41,8 @@ def known(window):
 
 
 def test_at_the_start_nothing_is_known(window):
-    assert window.timeline.bar.isVisible()
-    assert window.timeline.position == 0
+    assert window.lazy.timeline.bar.isVisible()
+    assert window.lazy.timeline.position == 0
     assert known(window) == (set(), set())
     assert window.actions_by_name["timeline"].isChecked()
 
@@ -50,40 +50,41 @@ def test_at_the_start_nothing_is_known(window):
 def test_arrows_step_and_the_sentence_follows(window, qtbot):
     for _ in range(3):
         qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
-    assert window.timeline.bar.text() == "product: a = 3 and b = 2 give 6."
+    assert window.lazy.timeline.bar.text() == "product: a = 3 and b = 2 give 6."
     assert known(window)[0] == {"w.out", "x.out", "product.out"}
     qtbot.keyClick(window.canvas, Qt.Key.Key_Left)
     assert known(window)[0] == {"w.out", "x.out"}
 
 
 def test_backward_shows_incoming_times_local(window):
-    window.timeline.go(PRODUCT)
+    window.lazy.timeline.go(PRODUCT)
     assert (
-        window.timeline.bar.text() == "4 arrives at product. w gets 4 × 2 = 8. x gets 4 × 3 = 12."
+        window.lazy.timeline.bar.text()
+        == "4 arrives at product. w gets 4 × 2 = 8. x gets 4 × 3 = 12."
     )
     marks = window.canvas.trial_marks()
     assert (marks.current, marks.changes) == ("product", {"product": "4 × 2 = 8,  4 × 3 = 12"})
     assert {"product.a", "product.b"} <= known(window)[1]
-    window.timeline.go(SUB)
+    window.lazy.timeline.go(SUB)
     assert not {"product.a", "product.b"} & known(window)[1]
 
 
 def test_gradients_of_variables_are_unknown_until_they_have_arrived(window):
     page = window.canvas.view.annotations.page
     assert not page.knows_gradient("w")
-    window.timeline.go(10**6)
+    window.lazy.timeline.go(10**6)
     assert window.canvas.view.annotations.page.knows_gradient("w")
 
 
 def test_home_end_and_the_ends_hold(window, qtbot):
     qtbot.keyClick(window.canvas, Qt.Key.Key_End)
-    last = window.timeline.position
-    assert last == window.timeline.bar.scale.maximum()
+    last = window.lazy.timeline.position
+    assert last == window.lazy.timeline.bar.scale.maximum()
     qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
-    assert window.timeline.position == last
+    assert window.lazy.timeline.position == last
     qtbot.keyClick(window.canvas, Qt.Key.Key_Home)
     qtbot.keyClick(window.canvas, Qt.Key.Key_Left)
-    assert window.timeline.position == 0
+    assert window.lazy.timeline.position == 0
 
 
 def test_shift_and_an_arrow_go_to_events_of_the_selection(window, qtbot):
@@ -91,70 +92,70 @@ def test_shift_and_an_arrow_go_to_events_of_the_selection(window, qtbot):
     found = []
     for _ in range(3):
         qtbot.keyClick(window.canvas, Qt.Key.Key_Right, SHIFT)
-        found.append(window.timeline.position)
+        found.append(window.lazy.timeline.position)
     assert found == [3, PRODUCT, PRODUCT]
     qtbot.keyClick(window.canvas, Qt.Key.Key_Left, SHIFT)
-    assert window.timeline.position == 3
+    assert window.lazy.timeline.position == 3
 
 
 def test_space_plays_to_the_end_and_pauses(window, qtbot):
-    window.timeline.bar.speed.setCurrentIndex(4)
+    window.lazy.timeline.bar.speed.setCurrentIndex(4)
     qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
-    assert window.timeline.is_playing
-    qtbot.waitUntil(lambda: window.timeline.position > 1)
+    assert window.lazy.timeline.is_playing
+    qtbot.waitUntil(lambda: window.lazy.timeline.position > 1)
     qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
-    assert not window.timeline.is_playing
-    window.timeline.go(window.timeline.bar.scale.maximum() - 1)
+    assert not window.lazy.timeline.is_playing
+    window.lazy.timeline.go(window.lazy.timeline.bar.scale.maximum() - 1)
     qtbot.keyClick(window.canvas, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: not window.timeline.is_playing)
-    assert window.timeline.position == window.timeline.bar.scale.maximum()
+    qtbot.waitUntil(lambda: not window.lazy.timeline.is_playing)
+    assert window.lazy.timeline.position == window.lazy.timeline.bar.scale.maximum()
 
 
 def test_the_scale_is_dragged(window, qtbot):
-    scale = window.timeline.bar.scale
+    scale = window.lazy.timeline.bar.scale
     qtbot.mousePress(scale, Qt.MouseButton.LeftButton, pos=QPoint(2, 8))
     qtbot.mouseMove(scale, QPoint(scale.width() // 2, 8))
     qtbot.mouseRelease(scale, Qt.MouseButton.LeftButton, pos=QPoint(scale.width() - 2, 8))
     qtbot.mouseClick(scale, Qt.MouseButton.LeftButton, pos=QPoint(scale.width() - 2, 8))
-    assert window.timeline.position == scale.maximum()
+    assert window.lazy.timeline.position == scale.maximum()
 
 
 def test_run_until(window, monkeypatch, qtbot):
     window.canvas.select({"w"})
-    window.timeline.bar.reachedRequested.emit()
-    qtbot.waitUntil(lambda: window.timeline.bar.text() == "8 arrives at w.")
-    window.timeline.go(0)
+    window.lazy.timeline.bar.reachedRequested.emit()
+    qtbot.waitUntil(lambda: window.lazy.timeline.bar.text() == "8 arrives at w.")
+    window.lazy.timeline.go(0)
     monkeypatch.setattr(QInputDialog, "getDouble", lambda *_: (4.0, True))
-    window.timeline.bar.exceededRequested.emit()
-    qtbot.waitUntil(lambda: window.timeline.position == PRODUCT)
-    text = window.timeline.bar.text()
-    window.timeline.bar.notFiniteRequested.emit()
-    assert window.timeline.bar.text() == "Searching …"
-    qtbot.waitUntil(lambda: window.timeline.bar.text() == text)
-    assert window.timeline.position == PRODUCT  # everything is finite
+    window.lazy.timeline.bar.exceededRequested.emit()
+    qtbot.waitUntil(lambda: window.lazy.timeline.position == PRODUCT)
+    text = window.lazy.timeline.bar.text()
+    window.lazy.timeline.bar.notFiniteRequested.emit()
+    assert window.lazy.timeline.bar.text() == "Searching …"
+    qtbot.waitUntil(lambda: window.lazy.timeline.bar.text() == text)
+    assert window.lazy.timeline.position == PRODUCT  # everything is finite
 
 
 def test_no_card_gives_away_what_is_to_come(window, qtbot):
     click_block(qtbot, window, "w")
     assert not window.card.isVisible()
     qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
-    assert not window.timeline.bar.isVisible()
+    assert not window.lazy.timeline.bar.isVisible()
     assert window.card.isVisible()
     assert "8" in window.card.sentence.text()
 
 
 def test_going_on_gives_up_a_search(window, qtbot):
-    window.timeline.run_until(NotFinite())
+    window.lazy.timeline.run_until(NotFinite())
     qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
-    assert not window.timeline.worker.is_pending("search")
-    assert window.timeline.bar.text() == "w is 3."
+    assert not window.lazy.timeline.worker.is_pending("search")
+    assert window.lazy.timeline.bar.text() == "w is 3."
 
 
 def test_down_goes_into_the_blocks_and_up_out_of_them(opened, qtbot):
     error = mean_squared_error(variable("x", 5.0), 3.0, name="error")
     window = opened(build(loss(error, name="L")))
     qtbot.keyClick(window.canvas, Qt.Key.Key_F8)
-    timeline, bar = window.timeline, window.timeline.bar
+    timeline, bar = window.lazy.timeline, window.lazy.timeline.bar
     qtbot.waitUntil(lambda: "Nothing is computed yet" in bar.text())
     for _ in range(2):
         qtbot.keyClick(window.canvas, Qt.Key.Key_Right)
@@ -184,35 +185,35 @@ def test_new_numbers_are_recorded_in_the_same_steps(opened, qtbot):
     error = mean_squared_error(variable("x", 5.0), 3.0, name="error")
     window = opened(build(loss(error, name="L")))
     window.actions_by_name["timeline"].trigger()
-    window.timeline.bar.detail.setCurrentIndex(1)  # while it is being recorded
-    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.timeline.bar.text())
-    window.timeline.go(2)
+    window.lazy.timeline.bar.detail.setCurrentIndex(1)  # while it is being recorded
+    qtbot.waitUntil(lambda: "Nothing is computed yet" in window.lazy.timeline.bar.text())
+    window.lazy.timeline.go(2)
     window.document.apply(SetParameters("x", {"value": 6.0}))
     wanted = "error: t₁ = prediction − target = 6 − 3 = 3."
-    qtbot.waitUntil(lambda: window.timeline.bar.text() == wanted)
+    qtbot.waitUntil(lambda: window.lazy.timeline.bar.text() == wanted)
 
 
 def test_a_new_number_is_recorded_and_the_position_stays(window, qtbot):
-    window.timeline.go(PRODUCT)
+    window.lazy.timeline.go(PRODUCT)
     window.document.apply(SetParameters("x", {"value": 5.0}))
-    qtbot.waitUntil(lambda: "22 arrives at product" in window.timeline.bar.text())
-    assert window.timeline.position == PRODUCT
+    qtbot.waitUntil(lambda: "22 arrives at product" in window.lazy.timeline.bar.text())
+    assert window.lazy.timeline.position == PRODUCT
 
 
 def test_leaving_restores_everything(window, qtbot):
-    window.timeline.go(3)
+    window.lazy.timeline.go(3)
     qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
-    assert not window.timeline.bar.isVisible()
+    assert not window.lazy.timeline.bar.isVisible()
     assert not window.actions_by_name["timeline"].isChecked()
     assert window.canvas.trial_marks() is None
     assert len(known(window)[0]) == 6
     qtbot.keyClick(window.canvas, Qt.Key.Key_Right)  # an ordinary key again
-    assert window.timeline.position == 3
+    assert window.lazy.timeline.position == 3
 
 
 def test_a_trial_ends_the_timeline(window, qtbot):
     window.trial.cut("product.a")
-    qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
+    qtbot.waitUntil(lambda: not window.lazy.timeline.bar.isVisible())
     assert window.trial.active
 
 
@@ -220,13 +221,13 @@ def test_a_stop_throws_away_and_a_variable_stays_none(opened, qtbot):
     a, b = variable("a", 2.0), variable("b", 7.0)
     window = opened(build(loss(stop_gradient(3.0 * b, name="stop") * a, name="L")))
     window.actions_by_name["timeline"].trigger()
-    qtbot.waitUntil(lambda: window.timeline.bar.text().startswith("Nothing is computed yet"))
+    qtbot.waitUntil(lambda: window.lazy.timeline.bar.text().startswith("Nothing is computed yet"))
     window.canvas.select({"stop"})
-    window.timeline.bar.reachedRequested.emit()
-    qtbot.waitUntil(lambda: "It is thrown away" in window.timeline.bar.text())
+    window.lazy.timeline.bar.reachedRequested.emit()
+    qtbot.waitUntil(lambda: "It is thrown away" in window.lazy.timeline.bar.text())
     assert window.canvas.trial_marks().changes == {"stop": "⊣ 2"}
-    window.timeline.go(10**6)
-    assert window.timeline.bar.text() == "b keeps 7: its gradient is None, so SGD skips it."
+    window.lazy.timeline.go(10**6)
+    assert window.lazy.timeline.bar.text() == "b keeps 7: its gradient is None, so SGD skips it."
 
 
 def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
@@ -237,7 +238,7 @@ def test_what_cannot_be_recorded_says_why(opened, qtbot, monkeypatch):
 
     monkeypatch.setattr("gradwire.app.controllers.timeline.record", fail)
     window.actions_by_name["timeline"].trigger()
-    qtbot.waitUntil(lambda: not window.timeline.bar.isVisible())
+    qtbot.waitUntil(lambda: not window.lazy.timeline.bar.isVisible())
     assert "The timeline can't be recorded" in window.notice.text()
     assert not window.actions_by_name["timeline"].isChecked()
 
@@ -247,4 +248,4 @@ def test_a_presentation_has_its_keys_first(window, qtbot):
     window.presentation.begin()
     qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not window.presentation.active
-    assert window.timeline.is_on
+    assert window.lazy.timeline.is_on

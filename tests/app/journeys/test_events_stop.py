@@ -243,7 +243,7 @@ def test_the_wheel_scrolls_a_panel_and_edits_nothing_in_it(window, qtbot):
     lesson = load(lessons()[0].path).lesson
     window.edit.change(SetLesson(lesson))
     window.actions_by_name["write_lesson"].trigger()
-    steps = window.authoring.panel.steps
+    steps = window.lazy.authoring.panel.steps
     steps.setCurrentItem(steps.topLevelItem(0))
     seen, changed = set(), []
     for selected in ({"w", "L"}, {"w"}, ()):

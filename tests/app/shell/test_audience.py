@@ -43,7 +43,7 @@ def followed(window):
 
 
 def panel_followed(window):
-    return images(window)[1:] == [window.player.panel.grab().toImage()]
+    return images(window)[1:] == [window.lazy.player.panel.grab().toImage()]
 
 
 def test_it_follows_the_canvas(window, qtbot):
@@ -92,7 +92,7 @@ def test_it_closes_with_its_window(window, qtbot):
 @pytest.fixture
 def lesson(opened, qtbot):
     made = opened(load(LESSONS / "02_fan_out_adds.gradwire.json"))
-    made.player.start()
+    made.lazy.player.start()
     open_audience(made, qtbot)
     yield made
     made.audience.close()
@@ -101,18 +101,18 @@ def lesson(opened, qtbot):
 def test_the_lesson_is_beside_the_canvas(lesson, qtbot):
     qtbot.waitUntil(lambda: panel_followed(lesson))
     before = images(lesson)[1]
-    lesson.player.advance()
+    lesson.lazy.player.advance()
     qtbot.waitUntil(lambda: images(lesson)[1] != before)
     qtbot.waitUntil(lambda: panel_followed(lesson))
 
 
 @pytest.mark.night
 def test_what_is_typed_in_the_lesson_is_seen(lesson, qtbot):
-    while not (fields := lesson.player.panel.form.fields):
-        assert lesson.player.is_on
-        lesson.player.advance()
+    while not (fields := lesson.lazy.player.panel.form.fields):
+        assert lesson.lazy.player.is_on
+        lesson.lazy.player.advance()
     field = next(iter(fields.values()))
-    lesson.player.panel.sheet.ensureWidgetVisible(field)
+    lesson.lazy.player.panel.sheet.ensureWidgetVisible(field)
     qtbot.waitUntil(lambda: panel_followed(lesson))
     before = images(lesson)[1]
     qtbot.keyClicks(field, "7")
@@ -134,7 +134,7 @@ def test_it_rests_while_nothing_changes(lesson, qtbot):
 
 
 def test_the_lesson_goes_when_it_ends(lesson, qtbot):
-    lesson.player.leave()
+    lesson.lazy.player.leave()
     qtbot.waitUntil(lambda: len(images(lesson)) == 1)
 
 

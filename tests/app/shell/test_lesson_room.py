@@ -40,7 +40,7 @@ def play(window: MainWindow, qtbot, path: Path = LESSON) -> None:
 
 def judged(window: MainWindow, qtbot) -> None:
     """Wait until panels have moved, and what follows from it is done."""
-    room = window.lesson_room
+    room = window.lazy.lesson_room
     qtbot.wait(20)  # docks move when their layout is asked the next time
     for _ in range(2):
         room._settled.start()
@@ -82,7 +82,7 @@ def test_it_stays_where_its_room_would_not_widen_the_canvas(first, qtbot, aside)
 def test_it_comes_back_as_wide_as_it_was_when_the_lesson_ends(first, qtbot):
     wide = palette(first).width()
     play(first, qtbot)
-    first.player.leave()
+    first.lazy.player.leave()
     qtbot.waitUntil(lambda: palette(first).isVisible())
     judged(first, qtbot)
     assert palette(first).width() == wide
@@ -112,12 +112,12 @@ def test_one_that_the_user_opens_stays_open_until_the_lesson_ends(first, qtbot, 
     play(first, qtbot)
     assert palette(first).isHidden()
     first.docks.bring_up("palette")
-    first.player.advance()
+    first.lazy.player.advance()
     judged(first, qtbot)
     first.resize(1290, 720)
     judged(first, qtbot)
     assert not palette(first).isHidden()
-    first.player.leave()
+    first.lazy.player.leave()
     assert not palette(first).isHidden()
     play(first, qtbot)
     assert palette(first).isHidden()
@@ -128,7 +128,7 @@ def test_one_that_the_user_closed_stays_closed(first, qtbot):
     play(first, qtbot)
     first.resize(1700, 720)
     judged(first, qtbot)
-    first.player.leave()
+    first.lazy.player.leave()
     judged(first, qtbot)
     assert palette(first).isHidden()
 
@@ -144,11 +144,11 @@ def test_it_is_there_until_the_last_step_that_draws(first, qtbot, tmp_path):
     play(first, qtbot, path)
     hidden = [palette(first).isHidden()]
     for _ in range(2):
-        first.player.advance()
+        first.lazy.player.advance()
         judged(first, qtbot)
         hidden.append(palette(first).isHidden())
     assert hidden == [False, False, True]
-    first.player.back()
+    first.lazy.player.back()
     qtbot.waitUntil(lambda: not palette(first).isHidden())
 
 
@@ -157,7 +157,7 @@ def test_a_lesson_left_in_a_presentation_gives_it_back_after_it(first, qtbot):
     play(first, qtbot)
     first.presentation.begin()
     judged(first, qtbot)
-    first.player.leave()
+    first.lazy.player.leave()
     judged(first, qtbot)
     assert palette(first).isHidden()
     first.presentation.end()
@@ -172,7 +172,7 @@ def test_a_presentation_of_a_lesson_is_no_reason_to_keep_it(first, qtbot):
     first.docks.bring_up("learn")
     judged(first, qtbot)
     assert palette(first).isHidden()
-    first.player.leave()
+    first.lazy.player.leave()
     assert not palette(first).isHidden()
 
 

@@ -704,8 +704,8 @@ def test_the_panel_of_lessons_asks_for_a_prediction_where_it_is_opened_first(qtb
     assert not window.learn.count()
     window.docks.bring_up("learn")
     qtbot.waitUntil(lambda: window.learn.currentWidget() is not None)
-    assert window.learn.currentWidget() is window.predict.panel
-    assert window.predict.panel.isVisible()
+    assert window.learn.currentWidget() is window.lazy.predict.panel
+    assert window.lazy.predict.panel.isVisible()
     give_up(window)
 
 
@@ -715,7 +715,7 @@ def test_the_panel_of_lessons_takes_the_same_room_before_it_is_filled(qtbot, set
     settings.text = size
     window = MainWindow(settings)
     before = window.learn.sizeHint(), window.learn.minimumSizeHint()
-    assert window.predict.panel is not window.player.panel
+    assert window.lazy.predict.panel is not window.lazy.player.panel
     after = window.learn.sizeHint(), window.learn.minimumSizeHint()
     for taken, needed in zip(before, after, strict=True):
         assert abs(taken.width() - needed.width()) <= 2

@@ -101,10 +101,10 @@ def test_what_is_closed_in_a_lesson_says_why(opened):
     window = opened(model())
     window.document.undo_stack.setClean()
     window.document._begin(load(ASSETS / "lessons" / lesson_file()), None)
-    window.player.start()
+    window.lazy.player.start()
     assert "predict" in off(window)
     require_reasons(window)
-    window.player._stop()
+    window.lazy.player._stop()
     assert "predict" not in off(window)
 
 
@@ -114,14 +114,14 @@ def lesson_file():
 
 def test_the_engine_that_is_not_installed_says_how_to_install_it(window, monkeypatch):
     monkeypatch.setattr(states, "why_missing", lambda engine: 'pip install "gradwire[jax]"')
-    window._states._close_missing("jax")
+    window.states._close_missing("jax")
     assert "engine_jax" in off(window)
     require_reasons(window)
 
 
 def test_what_is_closed_for_a_while_is_not_open_afterwards_without_a_selection(opened):
     window = opened(model())
-    states = window._states
+    states = window.states
     states.close({"delete", "evaluate"})
     assert off(window) >= {"delete", "evaluate"}
     require_reasons(window)

@@ -20,7 +20,7 @@ def window(opened, qtbot):
 
 
 def panel(window):
-    return window.authoring.panel
+    return window.lazy.authoring.panel
 
 
 def add(window, kind):
@@ -44,7 +44,7 @@ def lesson(window):
 
 
 def settled(window, qtbot):
-    qtbot.waitUntil(lambda: not window.authoring.worker.is_pending("lesson"))
+    qtbot.waitUntil(lambda: not window.lazy.authoring.worker.is_pending("lesson"))
 
 
 def test_steps_are_added_written_and_ordered(window, qtbot):
@@ -206,8 +206,8 @@ def test_a_lesson_of_a_file_is_shown_and_played(opened, qtbot):
     assert made.form.rows["only"].text() == "x, sg"
     qtbot.mouseClick(made.play, LEFT)
     other = window.windows.listed[-1]
-    assert other is not window and other.player.is_on
-    other.player.leave()
+    assert other is not window and other.lazy.player.is_on
+    other.lazy.player.leave()
     assert window.windows.listed == (window,)
     assert not window.document.undo_stack.count()
 

@@ -19,7 +19,7 @@ LEFT, Key = Qt.MouseButton.LeftButton, Qt.Key
 def test_a_lesson_is_played_to_its_end(window, qtbot, number):
     window.settings.reduced_motion = True
     assert window.windows.start_lesson(FOLDER / f"{NAMES[number - 1]}{SUFFIX}", window)
-    player = window.player
+    player = window.lazy.player
     panel, steps = player.panel, len(player.walk.lesson.steps)
     for index in range(steps):
         settle(window, qtbot)
@@ -39,18 +39,18 @@ def test_a_lesson_is_played_to_its_end(window, qtbot, number):
 
 def settle(window, qtbot):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.player.worker.is_pending("goals"))
+    qtbot.waitUntil(lambda: not window.lazy.player.worker.is_pending("goals"))
 
 
 def answer(window, qtbot, given):
     """Give an answer as a learner does: what is drawn or set is applied to the document."""
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     if given.text is not None:
         (field,) = panel.form.fields.values()
         qtbot.keyClicks(field, given.text)
         qtbot.mouseClick(panel.form.commit, LEFT)
     elif given.painted is not None:
-        step = window.player.walk.step
+        step = window.lazy.player.walk.step
         assert isinstance(step, PaintStep)
         for wire, state in given.painted.items():
             place = [str(each) for each in panel.form.brushes.states].index(state)

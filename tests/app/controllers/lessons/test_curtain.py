@@ -145,8 +145,8 @@ def test_a_timeline_that_a_lesson_plays_tells_nothing_that_is_hidden(opened, qtb
     steps = [{"do": "show", "text": "Watch.", "play": "all"}]
     lesson = Lesson.model_validate({"hide": hidden, "steps": steps})
     made = opened(replace(diagram(), lesson=lesson))
-    made.player.start()
-    timeline = made.timeline
+    made.lazy.player.start()
+    timeline = made.lazy.timeline
     qtbot.waitUntil(lambda: "Recording" not in timeline.bar.text())
     said, beside = [], []
     for position in range(timeline.bar.scale.maximum() + 1):

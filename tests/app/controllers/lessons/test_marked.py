@@ -41,7 +41,7 @@ def window(window, qtbot, tmp_path):
 
 def shown(window, qtbot):
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.player.worker.is_pending("goals"))
+    qtbot.waitUntil(lambda: not window.lazy.player.worker.is_pending("goals"))
 
 
 def words(window):
@@ -57,7 +57,7 @@ def words(window):
 
 def answer(window, qtbot, step):
     """Answer a step as ``ANSWERED`` says."""
-    player, panel = window.player, window.player.panel
+    player, panel = window.lazy.player, window.lazy.player.panel
     if step in (PREDICT, KNOWN):
         player._type("7" if step == PREDICT else "3")
         player._commit(75)
@@ -73,7 +73,7 @@ def answer(window, qtbot, step):
 
 
 def test_nobody_reads_or_hears_a_mark(window, qtbot, announced):
-    player, all_words = window.player, []
+    player, all_words = window.lazy.player, []
     for step in range(7):
         player.hint()
         shown(window, qtbot)

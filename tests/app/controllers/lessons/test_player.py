@@ -34,18 +34,18 @@ def window(window, qtbot, tmp_path):
 def shown(window, qtbot):
     """Wait for the numbers of the step."""
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    qtbot.waitUntil(lambda: not window.player.worker.is_pending("goals"))
+    qtbot.waitUntil(lambda: not window.lazy.player.worker.is_pending("goals"))
 
 
 def press(window, qtbot, button):
-    qtbot.mouseClick(getattr(window.player.panel, button), LEFT)
+    qtbot.mouseClick(getattr(window.lazy.player.panel, button), LEFT)
     shown(window, qtbot)
 
 
 def go(window, qtbot, step):
     for _ in range(step):
         press(window, qtbot, "next")
-    assert window.player.walk.index == step
+    assert window.lazy.player.walk.index == step
 
 
 def result(window):
@@ -53,7 +53,7 @@ def result(window):
 
 
 def test_a_step_shows_text_and_lights_a_part(window, qtbot):
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     assert "The product is 6. {Braces}} stay." in panel.text.text()
     assert set(window.canvas.view.route.numbers) == {"mul1"}
     assert panel.dots.dots == (Dot.OPEN,) * 6
@@ -64,7 +64,7 @@ def test_a_step_shows_text_and_lights_a_part(window, qtbot):
 
 def test_a_wrong_number_gets_the_feedback_of_the_lesson(window, qtbot):
     go(window, qtbot, PREDICT)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     assert result(window).hidden == {"gradients", "states"}
     qtbot.keyClicks(panel.form.fields["w"], "3")
     assert window.canvas.guess_marks().blocks["w"].text == "∇ 3"
@@ -79,7 +79,7 @@ def test_a_wrong_number_gets_the_feedback_of_the_lesson(window, qtbot):
 
 def test_what_is_no_answer_is_not_taken(window, qtbot):
     go(window, qtbot, PREDICT)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     qtbot.keyClicks(panel.form.fields["w"], "many")
     qtbot.mouseClick(panel.form.commit, LEFT)
     assert "no answer" in panel.problem.text()
@@ -88,17 +88,17 @@ def test_what_is_no_answer_is_not_taken(window, qtbot):
 
 def test_hints_come_one_by_one_and_are_counted(window, qtbot):
     go(window, qtbot, PREDICT)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     for text in ("Look at mul1.", "The other factor is 2.", "So it is that."):
         press(window, qtbot, "hint")
         assert text in panel.hints.text()
     assert not panel.hint.isEnabled()
-    assert window.player.walk.hints_taken == 3
+    assert window.lazy.player.walk.hints_taken == 3
 
 
 def test_states_are_painted(window, qtbot):
     go(window, qtbot, PAINT)
-    canvas, panel = window.canvas, window.player.panel
+    canvas, panel = window.canvas, window.lazy.player.panel
     assert [b.text() for b in panel.form.brushes.buttons][2] == "3  Stopped"
     assert set(canvas.guess_marks().wires) == {"mul1.a", "mul1.b"}
     qtbot.mouseClick(canvas, LEFT, pos=canvas.wire_position("mul1.a"))
@@ -113,13 +113,13 @@ def test_states_are_painted(window, qtbot):
 
 def test_a_change_is_found_right_as_soon_as_it_is(window, qtbot):
     go(window, qtbot, CHANGE)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     qtbot.waitUntil(lambda: panel.goals.text().count("○") == 2)
     window.document.apply(SetParameters("sg", {"open": True}))
     qtbot.waitUntil(lambda: panel.goals.text().count("✓") == 1)
-    assert not window.player.walk.is_done
+    assert not window.lazy.player.walk.is_done
     window.document.apply(SetParameters("x", {"value": 10.0}))
-    qtbot.waitUntil(lambda: window.player.walk.is_done)
+    qtbot.waitUntil(lambda: window.lazy.player.walk.is_done)
     assert panel.dots.dots[CHANGE] is Dot.RIGHT
     assert panel.next.text() == "&Next"
 
@@ -130,8 +130,8 @@ def test_another_change_than_the_step_allows_is_refused(window, qtbot):
     window.document.apply(SetParameters("w", {"value": 4.0}))
     window.document.apply(SetParameters("x", {"value": 10.0}))
     shown(window, qtbot)
-    qtbot.waitUntil(lambda: "w is not to be changed" in window.player.panel.problem.text())
-    assert not window.player.walk.is_done
+    qtbot.waitUntil(lambda: "w is not to be changed" in window.lazy.player.panel.problem.text())
+    assert not window.lazy.player.walk.is_done
 
 
 def test_undo_stays_within_the_step(window, qtbot):
@@ -146,19 +146,19 @@ def test_undo_stays_within_the_step(window, qtbot):
 @pytest.mark.night
 def test_something_is_built(window, qtbot):
     go(window, qtbot, BUILD)
-    qtbot.waitUntil(lambda: window.player.panel.goals.text() != "")
+    qtbot.waitUntil(lambda: window.lazy.player.panel.goals.text() != "")
     window.document.apply(RemoveBlocks(("sg",)))
     window.document.apply(Connect(PortName("x", "out"), PortName("mul1", "b")))
     shown(window, qtbot)
-    assert not window.player.walk.is_done
+    assert not window.lazy.player.walk.is_done
     window.canvas.select_wire("mul1.a")
     window.actions_by_name["stop_wire"].trigger()
-    qtbot.waitUntil(lambda: window.player.walk.is_done)
+    qtbot.waitUntil(lambda: window.lazy.player.walk.is_done)
 
 
 def test_the_transfer_question(window, qtbot):
     go(window, qtbot, CHECK)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     assert [button.accessibleName() for button in panel.options.buttons] == [
         "The value 6.", "The gradient.",
     ]  # fmt: skip
@@ -183,7 +183,7 @@ def test_steps_that_only_ask_keep_the_diagram(window, qtbot):
 
 def test_going_back_shows_the_answer(window, qtbot):
     go(window, qtbot, PREDICT)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     qtbot.keyClicks(panel.form.fields["w"], "2")
     qtbot.mouseClick(panel.form.commit, LEFT)
     press(window, qtbot, "next")
@@ -194,7 +194,7 @@ def test_going_back_shows_the_answer(window, qtbot):
 
 def test_the_answers_are_saved(window, qtbot, tmp_path, monkeypatch):
     go(window, qtbot, PREDICT)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     qtbot.keyClicks(panel.form.fields["w"], "2")
     qtbot.mouseClick(panel.form.commit, LEFT)
     path = tmp_path / "ada.json"
@@ -225,13 +225,13 @@ def test_a_file_with_a_lesson_offers_it_and_stays_as_it_is(opened, qtbot, tmp_pa
     qtbot.mouseClick(window.lesson_offer.buttons[0], LEFT)
     assert {"gradients", "states"} <= window.curtain.hidden, "behind the window of the lesson"
     other = window.windows.listed[-1]
-    assert other is not window and other.player.is_on
-    assert not window.player.is_on
+    assert other is not window and other.lazy.player.is_on
+    assert not window.lazy.player.is_on
     shown(other, qtbot)
     go(other, qtbot, CHANGE)
     other.document.apply(SetParameters("x", {"value": 9.0}))
     assert other.document.is_clean and other.document.path is None
-    qtbot.mouseClick(other.player.panel.end, LEFT)
+    qtbot.mouseClick(other.lazy.player.panel.end, LEFT)
     assert window.windows.listed == (window,)
     assert (tmp_path / "diagram.gradwire.json").read_bytes() == before
 
@@ -249,11 +249,11 @@ def test_a_declined_lesson_hides_nothing(opened, qtbot, tmp_path):
 
 
 def test_the_keyboard_alone_is_enough(window, qtbot):
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     assert panel.next.hasFocus()
     qtbot.keyClick(panel.next, Key.Key_Space)
     shown(window, qtbot)
-    assert window.player.walk.index == PREDICT
+    assert window.lazy.player.walk.index == PREDICT
     field = panel.form.fields["w"]
     assert field.hasFocus()
     qtbot.keyClicks(field, "2")
@@ -261,48 +261,48 @@ def test_the_keyboard_alone_is_enough(window, qtbot):
     assert panel.next.hasFocus()
     qtbot.keyClick(panel.next, Key.Key_Space)
     shown(window, qtbot)
-    assert window.player.walk.index == PAINT
+    assert window.lazy.player.walk.index == PAINT
 
 
 def test_an_edit_in_another_step_does_not_change_the_question(window, qtbot):
     assert not window.actions_by_name["predict"].isEnabled()
     go(window, qtbot, PREDICT)
-    assert window.player.walk.diagram == window.document.diagram
+    assert window.lazy.player.walk.diagram == window.document.diagram
 
 
 @pytest.mark.night
 def test_a_lesson_is_presented_and_shows_its_answers_on_request(window, qtbot):
     window.canvas.setFocus()
     window.presentation.begin()
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     assert panel.isVisible()
     qtbot.keyClick(window.canvas, Key.Key_PageDown)
     shown(window, qtbot)
-    assert window.player.walk.index == PREDICT
+    assert window.lazy.player.walk.index == PREDICT
     assert not panel.after.isVisible()
     window.canvas.setFocus()
     qtbot.keyClick(window.canvas, Key.Key_A)
     assert "<b>2</b>" in panel.after.text() and "It is 2." in panel.after.text()
-    assert not window.player.walk.is_done  # nothing was answered
+    assert not window.lazy.player.walk.is_done  # nothing was answered
     for step, right in ((PAINT, "mul1.a: Carries gradient"), (CHANGE, "10"), (BUILD, "blocked")):
         qtbot.keyClick(window.canvas, Key.Key_PageDown)
         shown(window, qtbot)
         window.canvas.setFocus()
         qtbot.keyClick(window.canvas, Key.Key_A)
-        assert window.player.walk.index == step and right in panel.after.text()
+        assert window.lazy.player.walk.index == step and right in panel.after.text()
     qtbot.keyClick(window.canvas, Key.Key_PageUp)
-    assert window.player.walk.index == CHANGE
+    assert window.lazy.player.walk.index == CHANGE
     window.presentation.end()
 
 
 def test_a_presented_lesson_fits_a_small_screen(window, qtbot):
     """The whole diagram beside the panel, also above the bar of the timeline."""
-    window.timeline.bar.show()  # as when a step of a lesson plays
+    window.lazy.timeline.bar.show()  # as when a step of a lesson plays
     window.presentation.begin()
     window.showNormal()  # the screen of the tests is smaller than any projector
     window.resize(1280, 720)
     qtbot.wait(50)
-    canvas, panel = window.canvas, window.player.panel
+    canvas, panel = window.canvas, window.lazy.player.panel
     corner = panel.mapTo(window, panel.rect().bottomRight())
     assert window.width() == 1280 and corner.x() < 1280 and corner.y() < 720
     left, top, right, bottom = canvas.view.scene.bounds()
@@ -317,7 +317,7 @@ def test_brushes_and_text_fit_the_panel_in_the_large_type_of_a_presentation(wind
     qtbot.keyClick(window.canvas, Key.Key_F11)
     window.resize(1280, 720)
     qtbot.waitUntil(lambda: window.width() == 1280)
-    panel = window.player.panel
+    panel = window.lazy.player.panel
     try:
         buttons = panel.form.brushes.buttons
         qtbot.waitUntil(lambda: buttons[0].isVisible())

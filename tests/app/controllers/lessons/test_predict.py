@@ -34,16 +34,16 @@ def window(opened, qtbot):
 
 
 def form(window):
-    return window.predict.panel.form
+    return window.lazy.predict.panel.form
 
 
 def commit(window, qtbot):
     qtbot.mouseClick(form(window).commit, LEFT)
-    qtbot.waitUntil(lambda: window.predict.panel.outcomes.isVisible())
+    qtbot.waitUntil(lambda: window.lazy.predict.panel.outcomes.isVisible())
 
 
 def text(window):
-    return window.predict.panel.outcomes.text()
+    return window.lazy.predict.panel.outcomes.text()
 
 
 def chip(window, block):
@@ -78,15 +78,15 @@ def test_a_wrong_number_is_explained_and_the_place_is_shown(window, qtbot):
 def test_the_reveal_begins_at_the_first_difference(window, qtbot):
     qtbot.keyClicks(form(window).fields["w"], "12")
     commit(window, qtbot)
-    qtbot.waitUntil(lambda: "4 arrives at product" in window.timeline.bar.text())
-    assert not window.timeline.is_playing  # under Reduced Motion
+    qtbot.waitUntil(lambda: "4 arrives at product" in window.lazy.timeline.bar.text())
+    assert not window.lazy.timeline.is_playing  # under Reduced Motion
 
 
 def test_the_reveal_plays(window, qtbot):
     window.settings.reduced_motion = False
     qtbot.keyClicks(form(window).fields["w"], "12")
     commit(window, qtbot)
-    qtbot.waitUntil(lambda: window.timeline.is_playing)
+    qtbot.waitUntil(lambda: window.lazy.timeline.is_playing)
 
 
 def test_numbers_are_typed_on_the_canvas(window, qtbot):
@@ -186,11 +186,11 @@ def test_again_uses_other_numbers_and_leaves_the_document_alone(window, qtbot):
     before = window.document.diagram
     qtbot.keyClicks(form(window).fields["w"], "8")
     commit(window, qtbot)
-    qtbot.mouseClick(window.predict.panel.again, LEFT)
+    qtbot.mouseClick(window.lazy.predict.panel.again, LEFT)
     qtbot.waitUntil(lambda: form(window).isVisible() and form(window).fields["w"].text() == "")
     assert window.curtain.is_drawn
     assert window.document.is_previewing and window.document.is_clean
-    qtbot.mouseClick(window.predict.panel.end, LEFT)
+    qtbot.mouseClick(window.lazy.predict.panel.end, LEFT)
     assert window.document.diagram == before
     assert not window.document.undo_stack.count()
 
@@ -200,7 +200,7 @@ def test_leaving_restores_everything(window, qtbot):
     window.canvas.setFocus()
     window.canvas.set_selection(type(window.canvas.view.selection)())
     qtbot.keyClick(window.canvas, Key.Key_P)
-    assert not window.predict.is_on
+    assert not window.lazy.predict.is_on
     assert window.canvas.guess_marks() is None
     assert not window.curtain.hidden
     assert window.canvas.view.camera.zoom >= camera.zoom
@@ -216,7 +216,7 @@ def test_an_edit_asks_anew(window, qtbot):
 def test_without_a_variable_it_says_why(opened, qtbot):
     window = opened(build(square(constant("two", 2.0))))
     qtbot.keyClick(window.canvas, Key.Key_P)
-    qtbot.waitUntil(lambda: "nothing to predict" in window.predict.panel.text.text())
+    qtbot.waitUntil(lambda: "nothing to predict" in window.lazy.predict.panel.text.text())
     assert not window.curtain.hidden
     assert not window.actions_by_name["predict"].isChecked()
 

@@ -23,7 +23,7 @@ def numbers(session):
 def drawn(window, qtbot):
     """What the doctor, the timeline and the derivative card see of the random block."""
     found = []
-    for controller in (window.doctor, window.timeline, window.derivative, window.explanation):
+    for controller in (window.doctor, window.lazy.timeline, window.derivative, window.explanation):
         found.append(answer(controller, window, qtbot))
     return found
 
@@ -57,4 +57,4 @@ def test_workers_see_the_random_numbers_of_the_step(window, qtbot):
     assert back not in (shown, after)
     assert drawn(window, qtbot) == [back] * 4
     assert "costs" not in vars(window)  # made only now
-    assert answer(window.costs, window, qtbot) == back
+    assert answer(window.lazy.costs, window, qtbot) == back

@@ -60,15 +60,15 @@ def test_a_lesson_opens_at_once(window, page, qtbot, by):
         qtbot.keyClick(card, Qt.Key.Key_Space)
     else:
         qtbot.mouseClick(card if by == "card" else page.next_lesson, LEFT)
-    assert window.player.is_on
+    assert window.lazy.player.is_on
     assert window.document.diagram.title == "One"
     assert not page.isVisible()
 
 
 def test_playing_is_remembered(window, page, qtbot):
     qtbot.mouseClick(page.course.cards[0], LEFT)
-    window.player.advance()
-    window.player.leave()
+    window.lazy.player.advance()
+    window.lazy.player.leave()
     assert states(page)[0] == "5 min · begun, step 2"
 
 

@@ -5,40 +5,30 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.diagram import Batch, SetViews, View
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.panels.dialogs.bookmarks import BookmarksDialog
+    from gradwire.app.panels.workspace import Workspace
 
 
-class BookmarkCommands(QObject):
+class BookmarkCommands(WindowPart):
     """Adds bookmarks, goes to them, and edits their list; each change is one undo."""
 
-    def __init__(
-        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QWidget
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._dialog: BookmarksDialog | None = None
 
     def add(self) -> None:
         """Ask for a name and give it to what is in view; a known name gets the new view."""
         views = self._document.diagram.views
         text, accepted = QInputDialog.getText(
-            self._parent,
+            self._window,
             self.tr("Bookmark view"),
             self.tr("Name of what is in view:"),
             text=_unused(self._subject(), {view.name for view in views}),
@@ -69,7 +59,7 @@ class BookmarkCommands(QObject):
         if self._dialog is None:
             from gradwire.app.panels.dialogs.bookmarks import BookmarksDialog
 
-            self._dialog = BookmarksDialog(self._parent)
+            self._dialog = BookmarksDialog(self._window)
             self._dialog.chosen.connect(self.go)
             self._dialog.edited.connect(self._set)
             self._document.diagramChanged.connect(self._refresh)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor, QGuiApplication
 
 from gradwire.app.canvas.input.entry.candidates import page_refusal
 from gradwire.app.canvas.input.frames import with_frame_contents
 from gradwire.app.canvas.input.spacing import in_vacancy, make_space
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.formulas.reading import looks_like_formula
@@ -22,25 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
 LONG = 200_000
 """Length of a pasted text, in characters, from which it is parsed in the background."""
 
 
-class ClipboardCommands(QObject):
+class ClipboardCommands(WindowPart):
     """The clipboard commands of the Edit menu, and Duplicate."""
 
-    def __init__(
-        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._canvas = canvas
-        self._navigation = navigation
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._last: tuple[str, str, Point | None] | None = None
         self._times = 0
 
@@ -80,11 +73,6 @@ class ClipboardCommands(QObject):
             self._say(said)
         else:
             self._canvas.hint(self.tr("Nothing of that can be copied as text."))
-
-    def _say(self, text: str) -> None:
-        """Say what is done, and clear the error before it."""
-        self._document.succeeded.emit(())
-        self._canvas.hint(text)
 
     def duplicate(self) -> None:
         """Duplicate the selected blocks, the wires between them, and the notes, a step away."""

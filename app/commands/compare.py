@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.dialogs.comparison import Comparison
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.pictures.diff_picture import DiffPicture
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.examples import SUFFIX
@@ -19,38 +20,17 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.publish import DiffReport, diff_report, plain, visible
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.background import Background
-    from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
 
 
-class CompareCommands(QObject):
+class CompareCommands(WindowPart):
     """Compare With, in the File menu."""
-
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        background: Background,
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._navigation = navigation
-        self._background = background
-        self._settings = settings
 
     def compare(self) -> None:
         """Ask for a file, and show what changed from it to the open diagram."""
         name, _ = QFileDialog.getOpenFileName(
-            self._parent,
+            self._window,
             self.tr("Compare with"),
             str(folder_of(self._document, self._settings)),
             self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX),
@@ -85,7 +65,7 @@ class CompareCommands(QObject):
             lambda page, theme: DiffPicture(
                 report.changes, report.effects, page, result, theme=theme
             ),
-            self._parent,
+            self._window,
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()

@@ -5,33 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.document.loading import stem_of
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
     from gradwire.app.panels.training.curves import Curves
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
 
 
-class CurveCommands(QObject):
+class CurveCommands(WindowPart):
     """Exports what the panel of curves draws, and opens what was exported or trained elsewhere."""
 
     runsRead = Signal(object)
     """A list of Recordings."""
 
-    def __init__(
-        self, document: Document, settings: Settings, curves: Curves, parent: QWidget
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document, self._settings = document, settings
+    def __init__(self, workspace: Workspace, curves: Curves) -> None:
+        super().__init__(workspace)
         self._curves = curves
         curves.csvRequested.connect(self.export_numbers)
         curves.svgRequested.connect(self.export_drawing)
@@ -43,7 +37,7 @@ class CurveCommands(QObject):
 
         start = str(folder_of(self._document, self._settings))
         kinds = self.tr("Runs (*.jsonl *.csv)")
-        names, _ = QFileDialog.getOpenFileNames(self._parent, self.tr("Open runs"), start, kinds)
+        names, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Open runs"), start, kinds)
         if names:
             self._document.succeeded.emit(())
         for name in names:
@@ -75,7 +69,7 @@ class CurveCommands(QObject):
         stem = f"{stem_of(self._document.diagram)}_curves{kind}"
         start = folder_of(self._document, self._settings) / stem
         name, _ = QFileDialog.getSaveFileName(
-            self._parent, self.tr("Export curves"), str(start), f"*{kind}"
+            self._window, self.tr("Export curves"), str(start), f"*{kind}"
         )
         if not name:
             return

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.input.spacing import make_space
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (
     PLAIN,
@@ -31,22 +30,11 @@ from gradwire.runtime.formulas import add_formula
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.runtime.diagram import Page
 
 
-class EditCommands(QObject):
+class EditCommands(WindowPart):
     """Turns requests into changes of the document."""
-
-    def __init__(
-        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
 
     def change(self, change: Change) -> bool:
         """Apply a change and return whether it was accepted; a renamed block stays selected."""

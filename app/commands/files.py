@@ -5,43 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from gradwire.app.document.file_watch import FileWatch
 from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Occupied
 from gradwire.app.services.examples import SUFFIX
 from gradwire.runtime.interchange import endings
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
-    from PySide6.QtWidgets import QWidget
 
     from gradwire.app.document.document import Document
-    from gradwire.app.services.background import Background
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.settings import Settings
 
 Answer = QMessageBox.StandardButton
 
 
-class FileCommands(QObject):
+class FileCommands(WindowPart):
     """Opens and saves the document of one window."""
 
     fileChosen = Signal(object)
     """Path of a file to open."""
 
-    def __init__(
-        self, document: Document, background: Background, settings: Settings, parent: QWidget
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._background = background
-        self._settings = settings
-        self.offer = Offer(parent)
-        self.watch = FileWatch(document)
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self.offer = Offer(self._window)
+        self.watch = FileWatch(self._document)
         self.watch.changed.connect(self.offer_reload)
         self.watch.gone.connect(self.offer_save)
         self.watch.settled.connect(self.offer.withdraw)
@@ -54,7 +48,7 @@ class FileCommands(QObject):
     def open(self) -> None:
         """Ask for a file and open it."""
         name, _ = QFileDialog.getOpenFileName(
-            self._parent,
+            self._window,
             self.tr("Open a diagram"),
             str(folder_of(self._document, self._settings)),
             self._filter(),
@@ -92,7 +86,7 @@ class FileCommands(QObject):
         folder = folder_of(self._document, self._settings)
         start = self._document.path or folder / f"{stem_of(self._document.diagram)}{SUFFIX}"
         name, _ = QFileDialog.getSaveFileName(
-            self._parent, self.tr("Save the diagram"), str(start), self._filter()
+            self._window, self.tr("Save the diagram"), str(start), self._filter()
         )
         if not name:
             return False
@@ -114,7 +108,7 @@ class FileCommands(QObject):
             return False
         if self._document.is_clean:
             return True
-        box = QMessageBox(self._parent)
+        box = QMessageBox(self._window)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setText(self.tr("Save the changes to {0}?").format(self._document.name))
@@ -129,7 +123,7 @@ class FileCommands(QObject):
 
     def _save_over(self) -> bool:
         """Ask before overwriting another program's changes; return whether it was saved."""
-        box = QMessageBox(self._parent)
+        box = QMessageBox(self._window)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Warning)
         box.setText(self.tr("Another program has changed {0}.").format(self._document.name))

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMessageBox
 
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from PySide6.QtWidgets import QMenu, QWidget
+    from PySide6.QtWidgets import QMenu
 
     from gradwire.app.panels.dialogs.command_palette import CommandPalette
     from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
     from gradwire.app.panels.help.window import ManualWindow
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.keymap import Keymap
-    from gradwire.app.services.settings import Settings
 
 
-class HelpCommands(QObject):
+class HelpCommands(WindowPart):
     """The palette searches ``menus``, and the sheet of shortcuts shows ``keymap``."""
 
     exampleRequested = Signal(object)
@@ -30,17 +31,11 @@ class HelpCommands(QObject):
     """The tour is to begin."""
 
     def __init__(
-        self,
-        menus: Callable[[], Mapping[str, QMenu]],
-        keymap: Keymap,
-        settings: Settings,
-        parent: QWidget,
+        self, workspace: Workspace, menus: Callable[[], Mapping[str, QMenu]], keymap: Keymap
     ) -> None:
-        super().__init__(parent)
-        self._parent = parent
+        super().__init__(workspace)
         self._menus = menus
         self._keymap = keymap
-        self._settings = settings
         self._palette: CommandPalette | None = None
         self._sheet: ShortcutSheet | None = None
         self._manual: ManualWindow | None = None
@@ -50,7 +45,7 @@ class HelpCommands(QObject):
         if self._palette is None:
             from gradwire.app.panels.dialogs.command_palette import CommandPalette
 
-            palette = CommandPalette(self._menus(), self._settings.commands, self._parent)
+            palette = CommandPalette(self._menus(), self._settings.commands, self._window)
             palette.ran.connect(self._settings.remember_command)
             palette.finished.connect(self._forget_palette)
             palette.finished.connect(palette.deleteLater)
@@ -62,7 +57,7 @@ class HelpCommands(QObject):
         if self._sheet is None:
             from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
 
-            self._sheet = ShortcutSheet(self._keymap, self._parent)
+            self._sheet = ShortcutSheet(self._keymap, self._window)
         self._sheet.show()
         self._sheet.raise_()
         self._sheet.activateWindow()
@@ -72,7 +67,7 @@ class HelpCommands(QObject):
         if self._manual is None:
             from gradwire.app.panels.help.window import ManualWindow  # which few starts need
 
-            self._manual = ManualWindow(self._parent)
+            self._manual = ManualWindow(self._window)
             self._manual.exampleRequested.connect(self.exampleRequested)
         self._manual.show()
         self._manual.raise_()
@@ -93,7 +88,7 @@ class HelpCommands(QObject):
     def about(self) -> None:
         """Show version and licence."""
         QMessageBox.about(
-            self._parent,
+            self._window,
             self.tr("About Gradwire"),
             self.tr(
                 "<p><b>Gradwire {0}</b></p><p>Diagrams of differentiable arithmetic that show "

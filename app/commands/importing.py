@@ -6,55 +6,44 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.interchange import FORMATS, endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
     from gradwire.app.panels.dialogs.import_report import ImportReport
     from gradwire.app.panels.dialogs.import_sheet import ImportSheet
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.interchange import Imported
 
 
-class ImportCommands(QObject):
+class ImportCommands(WindowPart):
     """Asks for the models to import, and shows the remarks of imports."""
 
     modelChosen = Signal(object, object)
     """Path of a model, and the ImportOptions."""
 
-    def __init__(
-        self,
-        document: Document,
-        settings: Settings,
-        show_block: Callable[[str], object],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._settings = settings
+    def __init__(self, workspace: Workspace, show_block: Callable[[str], object]) -> None:
+        super().__init__(workspace)
         self._show_block = show_block
-        self.offer = Offer(parent)
+        self.offer = Offer(self._window)
         """Says what was imported, and offers the report."""
         self.sheet: ImportSheet | None = None
         """The open sheet of options."""
         self.report: ImportReport | None = None
         """The open report of the last import."""
-        document.opened.connect(self._forget_import)
+        self._document.opened.connect(self._forget_import)
 
     def choose(self) -> None:
         """Ask for a model, and how to import it."""
         name, _ = QFileDialog.getOpenFileName(
-            self._parent,
+            self._window,
             self.tr("Import a model"),
             str(folder_of(self._document, self._settings)),
             self._filter(),
@@ -68,7 +57,7 @@ class ImportCommands(QObject):
 
         if self.sheet is not None:
             self.sheet.reject()
-        self.sheet = sheet = ImportSheet(path, self._parent)
+        self.sheet = sheet = ImportSheet(path, self._window)
         sheet.accepted.connect(lambda: self.modelChosen.emit(sheet.path, sheet.options))
         sheet.finished.connect(self._forget_sheet)
         sheet.finished.connect(sheet.deleteLater)
@@ -95,7 +84,7 @@ class ImportCommands(QObject):
         from gradwire.app.panels.dialogs.import_report import ImportReport
 
         self._close_report()
-        self.report = report = ImportReport(name, imported, self._parent)
+        self.report = report = ImportReport(name, imported, self._window)
         report.blockRequested.connect(self._show_block)
         report.finished.connect(self._forget_report)
         report.finished.connect(report.deleteLater)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from gradwire.app.canvas.input.spacing import in_vacancy
 from gradwire.app.commands.clipboard import use_refusal
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -26,42 +26,26 @@ from gradwire.runtime.diagram import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.panels.palette.palette import Palette
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.library import Library
     from gradwire.runtime.diagram import Diagram, Page
 
 
-class LibraryCommands(QObject):
+class LibraryCommands(WindowPart):
     """Copies pages between one document and the library, and lists the library in the palette.
 
     A page in the document is a copy. The list says where it differs from the library's page of
     the same name; nothing is updated by itself.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        palette: Palette,
-        library: Library,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace, palette: Palette, library: Library) -> None:
+        super().__init__(workspace)
         self._palette = palette
         self._library = library
         self._compared: dict[str, _Comparison] = {}
         palette.libraryChosen.connect(self.insert)
-        document.diagramChanged.connect(self._list)
+        self._document.diagramChanged.connect(self._list)
         library.changed.connect(self._compare_again)
         self._list()
 
@@ -82,8 +66,7 @@ class LibraryCommands(QObject):
         except (GradwireError, OSError) as error:
             self._document.problem.emit(self.tr("{0} was not saved. {1}").format(page, error))
             return
-        self._document.succeeded.emit(())
-        self._canvas.hint(self.tr("Page {0} is in the library.").format(page))
+        self._say(self.tr("Page {0} is in the library.").format(page))
         self._library.refresh()
 
     def insert(self, name: str) -> None:
@@ -126,12 +109,11 @@ class LibraryCommands(QObject):
     def choose_folder(self) -> None:
         """Choose the folder of the library."""
         chosen = QFileDialog.getExistingDirectory(
-            self._parent, self.tr("Library folder"), str(self._library.folder)
+            self._window, self.tr("Library folder"), str(self._library.folder)
         )
         if chosen:
             self._library.choose(Path(chosen))
-            self._document.succeeded.emit(())
-            self._canvas.hint(self.tr("The library is in {0}.").format(chosen))
+            self._say(self.tr("The library is in {0}.").format(chosen))
 
     def _page(self) -> str | None:
         """The page of the one selected page block, or the current page unless it is ``main``."""
@@ -164,7 +146,7 @@ class LibraryCommands(QObject):
 
     def _may_replace(self, page: str) -> bool:
         question = QMessageBox.question(
-            self._parent,
+            self._window,
             self.tr("Library"),
             self.tr("The library has a page {0}. Replace it?").format(page),
         )

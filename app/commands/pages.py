@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.canvas.input.entry.candidates import page_candidate, page_refusal, type_candidate
 from gradwire.app.canvas.input.spacing import make_space
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import ChangeError
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -27,29 +26,17 @@ from gradwire.runtime.formulas import fold
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.panels.palette.palette import Palette
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Batch
 
 
-class PageCommands(QObject):
+class PageCommands(WindowPart):
     """The page commands of one window, from the menus and the palette."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        palette: Palette,
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace, palette: Palette) -> None:
+        super().__init__(workspace)
         palette.pageChosen.connect(self.use)
         palette.pageOpened.connect(self.open)
         palette.pageRenamed.connect(self.rename)

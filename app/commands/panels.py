@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QWidget
+
+from gradwire.app.panels.workspace import WindowPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.panels.focus_ring import FocusRing
+    from gradwire.app.panels.workspace import Workspace
 
 STEP = 30
 """Change of a panel's size per key press, px."""
@@ -22,24 +24,21 @@ _BY_KEY = Qt.FocusReason.ShortcutFocusReason
 _SIDES = (_Area.LeftDockWidgetArea, _Area.BottomDockWidgetArea, _Area.RightDockWidgetArea)
 
 
-class PanelCommands(QObject):
+class PanelCommands(WindowPart):
     """The panel commands of one window; they act on the panel with the keyboard focus."""
 
     def __init__(
         self,
-        frame: QMainWindow,
+        workspace: Workspace,
         docks: Mapping[str, QDockWidget],
         others: Iterable[QWidget],
-        canvas: CanvasView,
         ring: FocusRing,
     ) -> None:
-        super().__init__(frame)
-        self._frame = frame
+        super().__init__(workspace)
         self._docks = docks
         self._others = tuple(others)
-        self._canvas = canvas
         self._ring = ring
-        frame.installEventFilter(self)
+        self._window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Return to the canvas on an Esc that no field of a panel handles."""
@@ -78,10 +77,10 @@ class PanelCommands(QObject):
         dock = self._dock()
         if dock is None:
             return
-        area = self._frame.dockWidgetArea(dock)
+        area = self._window.dockWidgetArea(dock)
         following = dict(pairwise((*_SIDES, _SIDES[0])))
         focus = QApplication.focusWidget()
-        self._frame.addDockWidget(following.get(area, _SIDES[0]), dock)
+        self._window.addDockWidget(following.get(area, _SIDES[0]), dock)
         dock.raise_()
         if focus is not None:
             focus.setFocus()
@@ -100,13 +99,13 @@ class PanelCommands(QObject):
         dock = self._dock()
         if dock is None:
             return
-        below = self._frame.dockWidgetArea(dock) in (
+        below = self._window.dockWidgetArea(dock) in (
             _Area.BottomDockWidgetArea,
             _Area.TopDockWidgetArea,
         )
         size = dock.height() if below else dock.width()
         way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
-        self._frame.resizeDocks([dock], [size + by], way)
+        self._window.resizeDocks([dock], [size + by], way)
 
     def _stops(self) -> list[QWidget]:
         """What F6 goes to: the docks, the card, and the edges with panels that are put away."""

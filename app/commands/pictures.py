@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPageLayout, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 from gradwire.app.commands.files import folder_of
 from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.pictures.files import KINDS, contents, image, targets, write
 from gradwire.app.pictures.options import Extent, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
@@ -24,14 +24,8 @@ from gradwire.runtime.diagram import same_meaning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.background import Background
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram, Pulse
 
@@ -39,25 +33,11 @@ _T = TypeVar("_T")
 Answer = QMessageBox.StandardButton
 
 
-class PictureCommands(QObject):
+class PictureCommands(WindowPart):
     """The picture commands of the File and Edit menus. Pictures show what the canvas shows."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        background: Background,
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
-        self._background = background
-        self._settings = settings
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self.sheet: ExportSheet | None = None
         """The open sheet of options."""
 
@@ -79,8 +59,7 @@ class PictureCommands(QObject):
         copied = self._run(text, lambda pulse: image(picture, pulse))
         if copied is not None:
             QGuiApplication.clipboard().setImage(copied)
-            self._document.succeeded.emit(())
-            self._canvas.hint(self.tr("Copied as a picture."))
+            self._say(self.tr("Copied as a picture."))
 
     def print_page(self) -> None:
         """Ask for a printer and print the page on one sheet."""
@@ -90,7 +69,7 @@ class PictureCommands(QObject):
         turn = QPageLayout.Orientation.Landscape if wide else QPageLayout.Orientation.Portrait
         printer.setPageOrientation(turn)
         printer.setDocName(self._document.name)
-        dialog = QPrintDialog(printer, self._parent)
+        dialog = QPrintDialog(printer, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
 
             def job(pulse: Pulse) -> bool:
@@ -98,8 +77,7 @@ class PictureCommands(QObject):
                 return True
 
             if self._run(self.tr("Printing"), job):
-                self._document.succeeded.emit(())
-                self._canvas.hint(self.tr("{0} is printed.").format(self._document.name))
+                self._say(self.tr("{0} is printed.").format(self._document.name))
         dialog.deleteLater()
 
     def _open_sheet(self, extent: Extent) -> None:
@@ -109,7 +87,7 @@ class PictureCommands(QObject):
         extents += [Extent.SELECTION] if self._canvas.selection() else []
         extents += [Extent.PAGES] if len(self._document.diagram.pages) > 1 else []
         kind = self._settings.picture.get("kind", ".svg")
-        self.sheet = ExportSheet(self._pictures, extents, self._options(), kind, self._parent)
+        self.sheet = ExportSheet(self._pictures, extents, self._options(), kind, self._window)
         self.sheet.extent.setCurrentIndex(max(self.sheet.extent.findData(str(extent)), 0))
         self.sheet.exportRequested.connect(self._export)
         self.sheet.finished.connect(self._forget_sheet)
@@ -149,7 +127,7 @@ class PictureCommands(QObject):
         stem = stem_of(self._document.diagram)
         start = folder_of(self._document, self._settings) / f"{stem}{kind}"
         name, _ = QFileDialog.getSaveFileName(
-            self._parent,
+            self._window,
             self.tr("Export a picture"),
             str(start),
             self.tr("Picture (*{0})").format(kind),
@@ -166,7 +144,7 @@ class PictureCommands(QObject):
         if not known:
             return True
         text = self.tr("Replace {0}?").format(", ".join(known[:5]))
-        asked = QMessageBox.question(self._parent, self.tr("Export a picture"), text)
+        asked = QMessageBox.question(self._window, self.tr("Export a picture"), text)
         return asked == Answer.Yes
 
     def _write(self, path: Path, pictures: list[PagePicture], pulse: Pulse) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog, QMessageBox
 
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (
     Batch,
@@ -18,33 +19,18 @@ from gradwire.runtime.diagram import (
 )
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Presets
 
 _ANSWER = QMessageBox.StandardButton
 
 
-class PresetCommands(QObject):
+class PresetCommands(WindowPart):
     """Saves, applies, renames and deletes presets; all blocks that get one are one undo."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        presets: Presets,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace, presets: Presets) -> None:
+        super().__init__(workspace)
         self._presets = presets
 
     def offered(self) -> list[PresetName]:
@@ -61,7 +47,7 @@ class PresetCommands(QObject):
             return
         (block,) = chosen.values()
         name, accepted = QInputDialog.getText(
-            self._parent,
+            self._window,
             self.tr("Save as preset"),
             self.tr("Name of these parameters of {0}:").format(kind),
         )
@@ -99,14 +85,13 @@ class PresetCommands(QObject):
             if preset is None:
                 return
             name, accepted = QInputDialog.getText(
-                self._parent, title, self.tr("New name:"), text=preset.name
+                self._window, title, self.tr("New name:"), text=preset.name
             )
             name = name.strip()
             if accepted and name not in ("", preset.name):
                 self._presets.rename(preset, name)
                 text = self.tr("Preset “{0}” is called “{1}” now.")
-                self._document.succeeded.emit(())
-                self._canvas.hint(text.format(preset.name, name))
+                self._say(text.format(preset.name, name))
         except GradwireError as error:
             self._document.problem.emit(self.tr("No preset was renamed. {0}").format(error))
 
@@ -116,8 +101,7 @@ class PresetCommands(QObject):
             preset = self._ask(self.tr("Delete preset"))
             if preset is not None:
                 self._presets.remove(preset)
-                self._document.succeeded.emit(())
-                self._canvas.hint(self.tr("Preset “{0}” is deleted.").format(preset.name))
+                self._say(self.tr("Preset “{0}” is deleted.").format(preset.name))
         except GradwireError as error:
             self._document.problem.emit(self.tr("No preset was deleted. {0}").format(error))
 
@@ -132,7 +116,7 @@ class PresetCommands(QObject):
             return None
         lines = [f"{preset.type_name}: {preset.name}" for preset in names]
         line, accepted = QInputDialog.getItem(
-            self._parent, title, self.tr("Preset:"), lines, 0, False
+            self._window, title, self.tr("Preset:"), lines, 0, False
         )
         return names[lines.index(line)] if accepted else None
 
@@ -149,11 +133,10 @@ class PresetCommands(QObject):
         text = self.tr("Preset “{0}” is saved.")
         if large:
             text = self.tr("Preset “{0}” is saved without {1}, too large for a preset.")
-        self._document.succeeded.emit(())
-        self._canvas.hint(text.format(preset.name, ", ".join(large)))
+        self._say(text.format(preset.name, ", ".join(large)))
 
     def _may_replace(self, preset: PresetName) -> bool:
-        box = QMessageBox(self._parent)
+        box = QMessageBox(self._window)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle(self.tr("Save as preset"))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
+
+from gradwire.app.panels.workspace import WindowPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
-    from gradwire.app.evaluation.evaluator import Evaluator
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
 
 
 class Computing(Protocol):
@@ -24,24 +21,13 @@ class Computing(Protocol):
         """Give up all that is under way."""
 
 
-class RunCommands(QObject):
+class RunCommands(WindowPart):
     """Runs the diagram of one window."""
 
-    def __init__(
-        self,
-        document: Document,
-        evaluator: Evaluator,
-        workers: Sequence[Computing],
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._evaluator = evaluator
+    def __init__(self, workspace: Workspace, workers: Sequence[Computing]) -> None:
+        super().__init__(workspace)
         self._workers = workers
-        self._settings = settings
-        evaluator.problem.connect(document.problem)
+        self._evaluator.problem.connect(self._document.problem)
 
     def evaluate(self) -> None:
         """Compute everything again."""
@@ -60,7 +46,7 @@ class RunCommands(QObject):
     def rate(self) -> None:
         """Ask for the learning rate."""
         rate, accepted = QInputDialog.getDouble(
-            self._parent,
+            self._window,
             self.tr("Learning rate"),
             self.tr(
                 "Without a recipe, a step subtracts this times its gradient from each variable:"

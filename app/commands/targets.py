@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.input.gestures.cutting import cut_change
 from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.focus import port_number
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.runtime.diagram import SetParameters
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.blocks.block import Block
 
 
-class TargetCommands(QObject):
+class TargetCommands(WindowPart):
     """Acts on the one selected block, the focused port or the selected wire of a canvas."""
-
-    def __init__(self, canvas: CanvasView, parent: QObject) -> None:
-        super().__init__(parent)
-        self._canvas = canvas
 
     def explain(self) -> None:
         """Explain the gradient of the selected wire, the focused port, or the selected block."""

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
+
+from gradwire.app.panels.workspace import WindowPart
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.services.settings import Settings
     from gradwire.runtime.flow import Thresholds
 
 
-class ViewCommands(QObject):
+class ViewCommands(WindowPart):
     """Zooms one canvas, and changes the appearance of all windows."""
 
     looksChanged = Signal()
     """A setting of the appearance of all windows was changed."""
-
-    def __init__(self, canvas: CanvasView, settings: Settings, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._canvas = canvas
-        self._settings = settings
 
     def zoom_by(self, factor: float) -> None:
         """Zoom by ``factor``."""
@@ -68,7 +60,7 @@ class ViewCommands(QObject):
         """Open the dialog of thresholds, which leaves the lanes visible."""
         from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
 
-        dialog = ThresholdsDialog(self._settings.thresholds, self._parent)
+        dialog = ThresholdsDialog(self._settings.thresholds, self._window)
         dialog.chosen.connect(self._take_thresholds)
         dialog.finished.connect(dialog.deleteLater)
         dialog.show()

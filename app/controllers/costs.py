@@ -5,22 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.state.costs import page_costs
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.cost_bar import CostBar
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.engine.profile import Profile, profile
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
 SECONDS = 0.5
@@ -28,7 +25,7 @@ SECONDS = 0.5
 _COSTS = "costs"
 
 
-class CostController(QObject):
+class CostController(WindowPart):
     """Measures a diagram as ``gradwire bench`` does, and overlays the numbers until turned off.
 
     A change of the diagram does not measure again, which would slow down the run that follows it;
@@ -38,23 +35,18 @@ class CostController(QObject):
     ended = Signal()
     """The overlay is to be turned off: by its bar, or because nothing could be measured."""
 
-    def __init__(
-        self, document: Document, canvas: CanvasView, notice: Notice, parent: QWidget
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._canvas = canvas
-        self._notice = notice
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._use = ROOT
         self._diagram: Diagram | None = None
         self._profile: Profile | None = None
-        self.bar = CostBar(parent)
+        self.bar = CostBar(self._window)
         self.bar.closed.connect(self.ended)
         self.bar.againRequested.connect(self.measure)
         self.bar.measureChanged.connect(self._show)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
-        document.opened.connect(self._end)
+        self._document.opened.connect(self._end)
 
     @property
     def is_on(self) -> bool:

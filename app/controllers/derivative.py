@@ -5,38 +5,32 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.derivative import DerivativePanel
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.runtime.diagram import ROOT, InstancePath
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.lessons import VectorJacobian
 
 _CARD, _ROW = "derivative", "row"
 
 
-class DerivativeController(QObject):
+class DerivativeController(WindowPart):
     """Writes cards on a thread: one for the selection, if it is a single block."""
 
-    def __init__(self, canvas: CanvasView, losses: Losses, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._canvas = canvas
-        self._losses = losses
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._result: Result | None = None
         self._use = ROOT
         self._visible = False
-        self.panel = DerivativePanel(parent)
+        self.panel = DerivativePanel(self._window)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
         self.panel.rowRequested.connect(self._compute_row)

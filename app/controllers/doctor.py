@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.tables.doctor import Findings
 from gradwire.app.panels.why.answers import WIRE
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning
 from gradwire.runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
@@ -19,14 +20,10 @@ from gradwire.runtime.flow import Cause, Thresholds, causes, contracts_of, diagn
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
 
@@ -35,25 +32,14 @@ _COUNT_AFTER = 400
 """Milliseconds of rest after which findings that nobody waits for are looked for."""
 
 
-class DoctorController(QObject):
+class DoctorController(WindowPart):
     """Diagnoses the diagram of one window on a thread."""
 
     countChanged = Signal(int)
     """The number of causes."""
 
-    def __init__(
-        self,
-        document: Document,
-        settings: Settings,
-        canvas: CanvasView,
-        explanation: Explanation,
-        reveal: Reveal,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._settings = settings
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace, explanation: Explanation, reveal: Reveal) -> None:
+        super().__init__(workspace)
         self._explanation = explanation
         self._reveal = reveal
         self._result: Result | None = None
@@ -61,9 +47,9 @@ class DoctorController(QObject):
         self._later = QTimer(self, singleShot=True, interval=_COUNT_AFTER)
         self._later.timeout.connect(self._update)
         self._diagnosed: Diagram | None = None
-        self._thresholds = settings.thresholds
+        self._thresholds = self._settings.thresholds
         self._step_number = 0
-        self.panel = Findings(parent)
+        self.panel = Findings(self._window)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
         self.panel.causeRequested.connect(self.reveal)

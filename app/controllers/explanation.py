@@ -5,24 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 
 from gradwire.app.canvas.state.marks.route import route_of
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.evaluation.answers import Reasons, reasons
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.why.answers import WIRE
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import MAIN, InstancePath, PortName, WirePath, owned_inputs
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.why.card import Card
     from gradwire.app.panels.why.why import Why
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Page
     from gradwire.runtime.flow import Verdict
 
@@ -30,7 +29,7 @@ REST = 150
 """Milliseconds without another result until a number that is being dragged is explained."""
 
 
-class Explanation(QObject):
+class Explanation(WindowPart):
     """Keeps the Why panel, the card and the route on the canvas of one window up to date."""
 
     panelRequested = Signal()
@@ -38,20 +37,8 @@ class Explanation(QObject):
     wireShown = Signal()
     """The panel explains another wire, and should come to the front."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        why: Why,
-        card: Card,
-        reveal: Reveal,
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+    def __init__(self, workspace: Workspace, why: Why, card: Card, reveal: Reveal) -> None:
+        super().__init__(workspace)
         self._why = why
         self._card = card
         self._reveal = reveal
@@ -68,8 +55,8 @@ class Explanation(QObject):
         self._rest.timeout.connect(self._explain_again)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
-        canvas.whyRequested.connect(self.explain)
-        canvas.whyBlockRequested.connect(self.explain_block)
+        self._canvas.whyRequested.connect(self.explain)
+        self._canvas.whyBlockRequested.connect(self.explain_block)
         why.blockRequested.connect(self.follow_link)
         why.leafChosen.connect(self._follow_leaf)
         card.linkActivated.connect(self.follow_link)

@@ -5,33 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.diagram import same_meaning
 from gradwire.runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
 
-class GradientCheck(QObject):
+class GradientCheck(WindowPart):
     """Runs checks on request; blocks show their outcome until the diagram changes."""
 
     changed = Signal()
     """The checks to overlay on results have changed."""
 
-    def __init__(
-        self, document: Document, canvas: CanvasView, notice: Notice, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._canvas = canvas
-        self._notice = notice
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._diagram: Diagram | None = None
         self._checks: dict[str, Check] = {}
         self.worker = SessionWorker(self)

@@ -5,37 +5,33 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.tables.matrix import Matrix
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.engine import Session
 
 
-class LossMatrixController(QObject):
+class LossMatrixController(WindowPart):
     """Compares the gradients of all losses on a thread."""
 
-    def __init__(self, losses: Losses, explanation: Explanation, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._losses = losses
+    def __init__(self, workspace: Workspace, explanation: Explanation) -> None:
+        super().__init__(workspace)
         self._explanation = explanation
         self._result: Result | None = None
         self._compared: ObservedFlow | None = None
         self._visible = False
-        self.panel = Matrix(parent)
+        self.panel = Matrix(self._window)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
-        self.panel.lossRequested.connect(losses.choose)
+        self.panel.lossRequested.connect(self._losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 
     def set_result(self, result: Result) -> None:

@@ -5,32 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject
 
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.document.diff import page_diff, renamed_pages
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import HEADER, MAIN, WIDTH, Diagram, Point, PortName
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.document.diff import PageDiff
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.workspace import Workspace
 
 
-class Reveal(QObject):
+class Reveal(WindowPart):
     """Goes to the page of an item, selects it, and brings it into view."""
 
-    def __init__(
-        self, document: Document, navigation: Navigation, canvas: CanvasView, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._navigation = navigation
-        self._canvas = canvas
-        document.restored.connect(self.restored)
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._document.restored.connect(self.restored)
 
     def location(self, location: Location) -> None:
         """Show the block of ``location``, on whatever page it is."""

@@ -15,6 +15,7 @@ from gradwire.app.controllers.lessons.spans import from_block, phases
 from gradwire.app.evaluation.so_far import known, unknown
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.timeline_bar import TimelineBar
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.lessons import (
@@ -34,15 +35,10 @@ from gradwire.runtime.training import SGD
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
-    from PySide6.QtWidgets import QWidget
 
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.trial import Trial
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.bars.notice import Notice
-    from gradwire.app.panels.tables.losses import Losses
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
     from gradwire.runtime.lessons import Phase, Step
@@ -54,7 +50,7 @@ _TOLD = {True: frozenset({"values"}), False: frozenset({"gradients", "states"})}
 """What an event tells of: a forward one, or another."""
 
 
-class TimelineController(QObject):
+class TimelineController(WindowPart):
     """The timeline of one window. It withholds from all views what its position has not come to."""
 
     changed = Signal()
@@ -62,19 +58,9 @@ class TimelineController(QObject):
     toggled = Signal(bool)
     """The timeline is shown, or was left."""
 
-    def __init__(
-        self,
-        document: Document,
-        canvas: CanvasView,
-        losses: Losses,
-        trial: Trial,
-        notice: Notice,
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._document, self._canvas, self._losses = document, canvas, losses
-        self._trial, self._notice, self._settings = trial, notice, settings
+    def __init__(self, workspace: Workspace, trial: Trial) -> None:
+        super().__init__(workspace)
+        self._trial = trial
         self._use = ROOT
         self._hidden: frozenset[str] = frozenset()
         """What a learner does not see yet, of values, gradients and states."""
@@ -88,15 +74,15 @@ class TimelineController(QObject):
         """Which of them is shown where nothing moves."""
         self._last = 0
         """The position at which playing ends."""
-        self.bar = TimelineBar(parent)
+        self.bar = TimelineBar(self._window)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._play_on)
         self._connect_bar()
-        document.opened.connect(self._end)
+        self._document.opened.connect(self._end)
         trial.changed.connect(self._leave_to_trial)
-        canvas.installEventFilter(self)
+        self._canvas.installEventFilter(self)
 
     def _connect_bar(self) -> None:
         bar = self.bar

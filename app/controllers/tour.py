@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.examples import ASSETS, SUFFIX
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
@@ -17,14 +16,11 @@ from gradwire.runtime.diagram import Connect, PortName, SetParameters, same_mean
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
 
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.controllers.trial import Trial
-    from gradwire.app.document.document import Document
-    from gradwire.app.evaluation.evaluator import Evaluator
     from gradwire.app.panels.bars.tour_bar import TourBar
     from gradwire.app.panels.tables.doctor import Findings
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
 
 DIAGRAM = ASSETS / "tour" / f"line{SUFFIX}"
 """The diagram of the tour: a line w · x + b, in which the wire from b is missing."""
@@ -44,32 +40,24 @@ class Step:
     """Does the step in place of the user."""
 
 
-class Tour(QObject):
+class Tour(WindowPart):
     """The tour of one window. It watches what the user does, and never gets in the way."""
 
     def __init__(
         self,
-        document: Document,
-        evaluator: Evaluator,
-        canvas: CanvasView,
+        workspace: Workspace,
         explanation: Explanation,
         trial: Trial,
         findings: Findings,
         bar: TourBar,
         actions: Mapping[str, QAction],
-        settings: Settings,
-        parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._evaluator = evaluator
-        self._canvas = canvas
+        super().__init__(workspace)
         self._explanation = explanation
         self._trial = trial
         self._findings = findings
         self._bar = bar
         self._actions = actions
-        self._settings = settings
         self._place: int | None = None
         """Number of the step that is shown; None without a tour, ``len(STEPS)`` at its end."""
         self._reached = 0
@@ -79,8 +67,8 @@ class Tour(QObject):
         bar.backRequested.connect(self._go_back)
         bar.nextRequested.connect(self._go_on)
         bar.endRequested.connect(self.end)
-        document.opened.connect(self.end)
-        evaluator.resultChanged.connect(self.check)
+        self._document.opened.connect(self.end)
+        self._evaluator.resultChanged.connect(self.check)
         trial.changed.connect(self.check)
         explanation.panelRequested.connect(self._read)
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.evaluation.badges import Badges, badges_of
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.trial_bar import TrialBar
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.diagram import MAIN, InstancePath, WirePath, same_meaning
 from gradwire.runtime.flow import (
@@ -32,16 +33,10 @@ from gradwire.runtime.flow import (
 )
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.tables.losses import Losses
     from gradwire.app.panels.why.card import Card
     from gradwire.app.panels.why.why import Why
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
 
@@ -55,30 +50,15 @@ class TrialResult(NamedTuple):
     badges: Badges
 
 
-class Trial(QObject):
+class Trial(WindowPart):
     """The trial of one window: its steps and their effect."""
 
     changed = Signal()
     """The trial to overlay on results has changed, or ended."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        losses: Losses,
-        why: Why,
-        card: Card,
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
-        self._losses = losses
-        self._settings = settings
-        self.bar = TrialBar(parent)
+    def __init__(self, workspace: Workspace, why: Why, card: Card) -> None:
+        super().__init__(workspace)
+        self.bar = TrialBar(self._window)
         self.worker = SessionWorker(self)
         self._result: Result | None = None
         self._steps: tuple[Intervention, ...] = ()
@@ -89,11 +69,11 @@ class Trial(QObject):
         self.worker.finished.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
-        canvas.cutHovered.connect(self.hover)
-        canvas.cutTried.connect(self.cut)
-        canvas.stopTried.connect(self.toggle)
-        canvas.trialLeft.connect(self.discard)
-        losses.lossChosen.connect(self._update_loss)
+        self._canvas.cutHovered.connect(self.hover)
+        self._canvas.cutTried.connect(self.cut)
+        self._canvas.stopTried.connect(self.toggle)
+        self._canvas.trialLeft.connect(self.discard)
+        self._losses.lossChosen.connect(self._update_loss)
         self._speakers = (why, card)
         for speaker in self._speakers:
             speaker.repairTried.connect(self.repair)

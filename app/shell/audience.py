@@ -8,6 +8,7 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, QRectF, QSize, Qt, QTim
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.theme import LIGHT, follow_theme
 
 if TYPE_CHECKING:
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QCloseEvent
 
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.document.document import Document
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
 
 _EVERY = 40
@@ -141,21 +141,15 @@ class AudienceWindow(QWidget):
         self.taken.emit()
 
 
-class Audience(QObject):
+class Audience(WindowPart):
     """Opens, freezes and closes the window for the audience of one canvas and its lesson."""
 
     changed = Signal(bool, bool)
     """Whether the window is open, and whether it is frozen."""
 
-    def __init__(
-        self,
-        canvas: CanvasView,
-        document: Document,
-        lesson: Callable[[], LessonPlayer | None],
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._canvas, self._document, self._lesson = canvas, document, lesson
+    def __init__(self, workspace: Workspace, lesson: Callable[[], LessonPlayer | None]) -> None:
+        super().__init__(workspace)
+        self._lesson = lesson
         self.window: AudienceWindow | None = None
 
     def toggle(self) -> None:

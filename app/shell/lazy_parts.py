@@ -41,41 +41,36 @@ class LazyParts(QObject):
         """Compares with another diagram."""
         from gradwire.app.commands.compare import CompareCommands
 
-        w = self._window
-        return CompareCommands(w.document, w.navigation, w.background, w.settings, w)
+        return CompareCommands(self._window.workspace)
 
     @cached_property
     def exports(self) -> ExportCommands:
         """Writes the diagram for other systems."""
         from gradwire.app.commands.sharing.exporting import ExportCommands
 
-        w = self._window
-        return ExportCommands(w.document, w.background, w.settings, w.reveal.location, w)
+        return ExportCommands(self._window.workspace, self._window.reveal.location)
 
     @cached_property
     def pictures(self) -> PictureCommands:
         """Draws the diagram into files, and prints it."""
         from gradwire.app.commands.pictures import PictureCommands
 
-        w = self._window
-        return PictureCommands(w.document, w.navigation, w.canvas, w.background, w.settings, w)
+        return PictureCommands(self._window.workspace)
 
     @cached_property
     def publishing(self) -> PublishCommands:
         """Writes pages for readers and classes."""
         from gradwire.app.commands.sharing.publishing import PublishCommands
 
-        w = self._window
-        return PublishCommands(w.document, w.background, w.settings, w)
+        return PublishCommands(self._window.workspace)
 
     @cached_property
     def authoring(self) -> AuthoringController:
         """Writes the lesson of the diagram."""
         from gradwire.app.controllers.lessons.authoring import AuthoringController
 
-        w = self._window
-        made = AuthoringController(w.document, w.canvas, w)
-        made.panel.previewRequested.connect(w.lessons.play)
+        made = AuthoringController(self._window.workspace)
+        made.panel.previewRequested.connect(self._window.lessons.play)
         self._add_to_learn(made)
         return made
 
@@ -85,7 +80,7 @@ class LazyParts(QObject):
         from gradwire.app.controllers.costs import CostController
 
         w = self._window
-        made = CostController(w.document, w.canvas, w.notice, w)
+        made = CostController(w.workspace)
         w.column.insertWidget(w.column.indexOf(w.find_bar), made.bar)
         made.ended.connect(w.actions_by_name["costs"].trigger)
         self._join(made)
@@ -97,7 +92,7 @@ class LazyParts(QObject):
         from gradwire.app.controllers.timeline import TimelineController
 
         w = self._window
-        made = TimelineController(w.document, w.canvas, w.losses, w.trial, w.notice, w.settings, w)
+        made = TimelineController(w.workspace, w.trial)
         w.canvas.installEventFilter(w.presentation)  # again, since its keys come first
         w.column.insertWidget(w.column.indexOf(w.training.alarm), made.bar)
         made.toggled.connect(w.actions_by_name["timeline"].setChecked)
@@ -113,9 +108,7 @@ class LazyParts(QObject):
         from gradwire.app.controllers.lessons.predict import PredictController
 
         w = self._window
-        made = PredictController(
-            w.document, w.canvas, w.curtain, self.timeline, w.losses, w.reveal, w
-        )
+        made = PredictController(w.workspace, w.curtain, self.timeline, w.reveal)
         made.toggled.connect(w.actions_by_name["predict"].setChecked)
         self._add_to_learn(made, 0)
         return made
@@ -127,7 +120,7 @@ class LazyParts(QObject):
         from gradwire.app.shell.lesson_room import LessonRoom
 
         w = self._window
-        made = LessonPlayer(w.document, w.canvas, w.curtain, self.timeline, w.reveal, w.settings, w)
+        made = LessonPlayer(w.workspace, w.curtain, self.timeline, w.reveal)
         self.lesson_room = LessonRoom(made, w.canvas, w.docks)
         made.toggled.connect(w.audience.choose)
         made.toggled.connect(w.lesson_offer.withdraw)

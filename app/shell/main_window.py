@@ -64,6 +64,7 @@ from gradwire.app.panels.tables.problems import Problems
 from gradwire.app.panels.tables.variables import Variables
 from gradwire.app.panels.why.card import Card
 from gradwire.app.panels.why.why import Why
+from gradwire.app.panels.workspace import Workspace
 from gradwire.app.services import theme
 from gradwire.app.services.background import Background
 from gradwire.app.services.examples import examples, lessons
@@ -223,29 +224,25 @@ class MainWindow(QMainWindow):
         self.tour_bar = TourBar(self)
         self.welcome = Welcome(self.canvas, examples, lessons)
         self.focus_ring = FocusRing(self)
+        self.workspace = Workspace(
+            self, self.settings, self.background, document, self.navigation, self.evaluator,
+            self.canvas, self.losses, self.notice,
+        )  # fmt: skip
 
     def _make_controllers(self) -> None:
-        document, navigation, canvas = self.document, self.navigation, self.canvas
+        workspace = self.workspace
         self.curtain = Curtain(self)
-        self.reveal = Reveal(document, navigation, canvas, self)
-        self.card = Card(canvas)
-        self.explanation = Explanation(
-            document, navigation, canvas, self.why, self.card, self.reveal, self
-        )
-        self.trial = Trial(
-            document, navigation, canvas, self.losses, self.why, self.card, self.settings, self
-        )
-        self.gradient_check = GradientCheck(document, canvas, self.notice, self)
-        self.doctor = DoctorController(
-            document, self.settings, canvas, self.explanation, self.reveal, self
-        )
-        self.derivative = DerivativeController(canvas, self.losses, self)
+        self.reveal = Reveal(workspace)
+        self.card = Card(self.canvas)
+        self.explanation = Explanation(workspace, self.why, self.card, self.reveal)
+        self.trial = Trial(workspace, self.why, self.card)
+        self.gradient_check = GradientCheck(workspace)
+        self.doctor = DoctorController(workspace, self.explanation, self.reveal)
+        self.derivative = DerivativeController(workspace)
         self.learn = Learn(self)
-        self.training = TrainingController(
-            document, self.evaluator, self.reveal, self.settings, self
-        )
-        self.comparison = Comparison(document, navigation, canvas, self.training, self)
-        self.loss_matrix = LossMatrixController(self.losses, self.explanation, self)
+        self.training = TrainingController(workspace, self.reveal)
+        self.comparison = Comparison(workspace, self.training)
+        self.loss_matrix = LossMatrixController(workspace, self.explanation)
         self._controllers = (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
             self.derivative, self.training,
@@ -255,69 +252,49 @@ class MainWindow(QMainWindow):
             self.curtain.overlay, self.losses.overlay, self.trial.overlay,
             self.gradient_check.overlay,
         )  # fmt: skip
-        self.presenter = Presenter(document, navigation, self.evaluator, overlays, self)
+        self.presenter = Presenter(workspace, overlays)
 
     def _make_commands(self) -> None:
-        document, navigation, canvas = self.document, self.navigation, self.canvas
-        settings = self.settings
-        palette = self.palette_panel
-        self.presentation = Presentation(
-            self,
-            document,
-            navigation,
-            canvas,
-            self.docks,
-            self.breadcrumbs,
-            self.lazy.active_player,
-        )
-        self.audience = Audience(canvas, document, self.lazy.active_player, self)
-        self.laser = Laser(canvas, settings, lambda: self.presentation.active)
-        self.edit = EditCommands(document, navigation, canvas, self)
-        self.view = ViewCommands(canvas, settings, self)
-        self.data_reading = DataReading(document, self.progress, self)
-        curves = CurveCommands(document, settings, self.training.curves, self)
+        workspace, palette = self.workspace, self.palette_panel
+        active_player = self.lazy.active_player
+        self.presentation = Presentation(workspace, self.docks, self.breadcrumbs, active_player)
+        self.audience = Audience(workspace, active_player)
+        self.laser = Laser(self.canvas, self.settings, lambda: self.presentation.active)
+        self.edit = EditCommands(workspace)
+        self.view = ViewCommands(workspace)
+        self.data_reading = DataReading(workspace, self.progress)
+        curves = CurveCommands(workspace, self.training.curves)
         curves.runsRead.connect(self.training.runs.show)
-        self.help = HelpCommands(lambda: self.menus.by_name, self.windows.keymap, settings, self)
-        self.bookmarks = BookmarkCommands(document, navigation, canvas, self)
-        self.lessons = LessonOffering(
-            document, canvas, self.curtain, self.lazy.active_player, self.lesson_offer, self
-        )
-        self.presets = PresetCommands(document, navigation, canvas, self.windows.presets, self)
-        self.clipboard = ClipboardCommands(document, navigation, canvas, self)
-        self.pages = PageCommands(document, navigation, canvas, palette, self)
-        self.library = LibraryCommands(
-            document, navigation, canvas, palette, self.windows.library, self
-        )
-        self.panels = PanelCommands(
-            self,
-            self.docks.by_name,
-            (self.card, self.tour_bar, *self.docks.edges.values()),
-            canvas,
-            self.focus_ring,
-        )
-        self.run = RunCommands(document, self.evaluator, self.workers, settings, self)
-        self.targets = TargetCommands(canvas, self)
+        self.help = HelpCommands(workspace, lambda: self.menus.by_name, self.windows.keymap)
+        self.bookmarks = BookmarkCommands(workspace)
+        self.lessons = LessonOffering(workspace, self.curtain, active_player, self.lesson_offer)
+        self.presets = PresetCommands(workspace, self.windows.presets)
+        self.clipboard = ClipboardCommands(workspace)
+        self.pages = PageCommands(workspace, palette)
+        self.library = LibraryCommands(workspace, palette, self.windows.library)
+        stops = self.card, self.tour_bar, *self.docks.edges.values()
+        self.panels = PanelCommands(workspace, self.docks.by_name, stops, self.focus_ring)
+        self.run = RunCommands(workspace, self.workers)
+        self.targets = TargetCommands(workspace)
         self.actions_by_name, menus = build(self)
-        Shortcuts(self.windows.keymap, self.actions_by_name, canvas, self)
-        self.states = ActionStates(self.actions_by_name, canvas, navigation, document, self)
-        self.menus = Menus(
-            menus, self.docks.by_name, document, self.losses, self.presets, self.windows, self
-        )
+        Shortcuts(self.windows.keymap, self.actions_by_name, self.canvas, self)
+        self.states = ActionStates(workspace, self.actions_by_name)
+        self.menus = Menus(workspace, menus, self.docks.by_name, self.presets, self.windows)
         self.toolbar = ToolBar(self.actions_by_name, menus, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.toolbar)
         self.menus_of_qt = MenusOfQt(self)
         self.tour = Tour(
-            document, self.evaluator, canvas, self.explanation, self.trial, self.doctor.panel,
-            self.tour_bar, self.actions_by_name, settings, self,
+            workspace, self.explanation, self.trial, self.doctor.panel, self.tour_bar,
+            self.actions_by_name,
         )  # fmt: skip
-        self.status = Status(self.statusBar(), canvas, self.losses, self.evaluator)
+        self.status = Status(self.statusBar(), self.canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
-        self.evaluator.busyChanged.connect(canvas.computing.set_busy)
-        canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
+        self.evaluator.busyChanged.connect(self.canvas.computing.set_busy)
+        self.canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
 
     def _arrange(self) -> None:
-        self.files = FileCommands(self.document, self.background, self.settings, self)
-        self.imports = ImportCommands(self.document, self.settings, self.reveal.close_up, self)
+        self.files = FileCommands(self.workspace)
+        self.imports = ImportCommands(self.workspace, self.reveal.close_up)
         centre = QWidget(self)
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
@@ -350,7 +327,7 @@ class MainWindow(QMainWindow):
                 "curves": self.training.curves,
             },
         )
-        CurvesDock(self.docks.by_name["curves"], self.canvas, self.settings, self)
+        CurvesDock(self.workspace, self.docks.by_name["curves"])
 
     def join_worker(self, worker: Worker | TrainingWorker) -> None:
         """Let a worker compute as the window does, and end with it."""

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from gradwire.app.canvas.paint.wires import swatches
 from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.start.welcome import HEADINGS
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.examples import Group, examples
 from gradwire.app.services.palette import colour_icon
 from gradwire.app.services.plain_text import unmarked
@@ -23,16 +24,15 @@ from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
-    from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
+    from PySide6.QtWidgets import QDockWidget, QMenu
 
     from gradwire.app.commands.presets import PresetCommands
-    from gradwire.app.document.document import Document
-    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.app.shell.windows import Windows
 
 
-class Menus(QObject):
+class Menus(WindowPart):
     """Fills the submenus of one window; ``by_name`` has every menu."""
 
     exampleChosen = Signal(object)
@@ -44,21 +44,17 @@ class Menus(QObject):
 
     def __init__(
         self,
+        workspace: Workspace,
         by_name: Mapping[str, QMenu],
         docks: Mapping[str, QDockWidget],
-        document: Document,
-        losses: Losses,
         presets: PresetCommands,
         windows: Windows,
-        parent: QWidget,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(workspace)
         groups = {group: Menu(editor.tr(HEADINGS[group]), by_name["examples"]) for group in Group}
         for menu in groups.values():
             by_name["examples"].addMenu(menu)
         self.by_name = {**by_name, **{f"examples_{g.name.lower()}": m for g, m in groups.items()}}
-        self._document = document
-        self._losses = losses
         self._presets = presets
         self._windows = windows
         for dock in docks.values():
@@ -71,7 +67,7 @@ class Menus(QObject):
         by_name["presets"].triggered.connect(self._choose_preset)
         by_name["presets"].aboutToShow.connect(self._fill_presets)
         by_name["recent"].triggered.connect(lambda act: self.fileChosen.emit(act.data()))
-        by_name["losses"].triggered.connect(lambda act: losses.choose(act.data()))
+        by_name["losses"].triggered.connect(lambda act: self._losses.choose(act.data()))
         by_name["windows"].triggered.connect(self._show_window)
         by_name["engine"].setToolTipsVisible(True)
         by_name["recent"].aboutToShow.connect(self._fill_recent)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QToolBar, QWidget
+from PySide6.QtWidgets import QToolBar, QWidget
 
 from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram import MAIN, uses_of
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.camera import Camera
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.shell.docks import Docks
     from gradwire.runtime.diagram import InstancePath
 
@@ -64,7 +63,7 @@ class _Before:
     has_map: bool
 
 
-class Presentation(QObject):
+class Presentation(WindowPart):
     """Shows the canvas alone on the full screen; arrow keys go through the slides."""
 
     toggled = Signal()
@@ -72,27 +71,20 @@ class Presentation(QObject):
 
     def __init__(
         self,
-        frame: QMainWindow,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
+        workspace: Workspace,
         docks: Docks,
         trail: QWidget,
         lesson: Callable[[], LessonPlayer | None],
     ) -> None:
-        super().__init__(frame)
-        self._frame = frame
-        self._document = document
-        self._navigation = navigation
-        self._canvas = canvas
+        super().__init__(workspace)
         self._docks = docks
         self._lesson = lesson
-        self._flat = (frame.menuBar(), trail)
+        self._flat = (self._window.menuBar(), trail)
         """Bars of no height instead of hidden ones: shortcuts need the menu bar to be visible."""
         self._before: _Before | None = None
         """What to restore; None while the window is not presenting."""
         self._number = 0
-        canvas.installEventFilter(self)
+        self._canvas.installEventFilter(self)
 
     @property
     def active(self) -> bool:
@@ -108,7 +100,7 @@ class Presentation(QObject):
 
     def begin(self) -> None:
         """Show the canvas on the full screen, from the current page on."""
-        frame, canvas = self._frame, self._canvas
+        frame, canvas = self._window, self._canvas
         self._docks.conceal()
         chrome = [*frame.findChildren(QToolBar), frame.statusBar()]
         self._before = _Before(
@@ -143,7 +135,7 @@ class Presentation(QObject):
         if before is None:
             return
         self.toggled.emit()  # first, since panels are restored to what fits small text
-        frame, canvas = self._frame, self._canvas
+        frame, canvas = self._window, self._canvas
         for bar in self._flat:
             bar.setMaximumHeight(_TALLEST)
         frame.setWindowState(before.state)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
+
+from gradwire.app.panels.workspace import WindowPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
-    from gradwire.app.evaluation.evaluator import Evaluator
     from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
 
-class Presenter(QObject):
+class Presenter(WindowPart):
     """Follows document, navigation and evaluator, and emits what to show.
 
     Each of ``overlays`` adjusts results before they are shown: for the chosen loss, a trial,
@@ -29,22 +29,14 @@ class Presenter(QObject):
     """The newest Result, and the InstancePath of the current use of the page."""
 
     def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        evaluator: Evaluator,
-        overlays: Iterable[Callable[[Result], Result]],
-        parent: QObject,
+        self, workspace: Workspace, overlays: Iterable[Callable[[Result], Result]]
     ) -> None:
-        super().__init__(parent)
-        self._document = document
-        self._navigation = navigation
-        self._evaluator = evaluator
+        super().__init__(workspace)
         self._overlays = [*overlays]
-        document.opened.connect(lambda: navigation.go(()))
-        document.diagramChanged.connect(self.show_diagram)
-        navigation.changed.connect(self.show_page)
-        evaluator.resultChanged.connect(self._show_result)
+        self._document.opened.connect(lambda: self._navigation.go(()))
+        self._document.diagramChanged.connect(self.show_diagram)
+        self._navigation.changed.connect(self.show_page)
+        self._evaluator.resultChanged.connect(self._show_result)
 
     def overlay(self, overlay: Callable[[Result], Result]) -> None:
         """Adjust results by one more from now on, after the others."""

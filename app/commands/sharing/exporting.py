@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.document.loading import stem_of
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.pictures.files import write
 from gradwire.app.services.background import Cancelled, Occupied
 from gradwire.blocks.errors import GradwireError
@@ -18,31 +18,16 @@ from gradwire.runtime.engine import Session
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
-    from gradwire.app.services.background import Background
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.blocks.errors import Location
     from gradwire.runtime.diagram import Diagram
 
 
-class ExportCommands(QObject):
+class ExportCommands(WindowPart):
     """Writes the document of one window for other systems, and shows the block that can't be."""
 
-    def __init__(
-        self,
-        document: Document,
-        background: Background,
-        settings: Settings,
-        show_place: Callable[[Location], object],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._background = background
-        self._settings = settings
+    def __init__(self, workspace: Workspace, show_place: Callable[[Location], object]) -> None:
+        super().__init__(workspace)
         self._show_place = show_place
 
     def export(self, system: str) -> None:
@@ -67,7 +52,7 @@ class ExportCommands(QObject):
         )
         kind = self.tr("Python source") if ending == ".py" else self.tr("ONNX model")
         name, _ = QFileDialog.getSaveFileName(
-            self._parent, self.tr("Export the diagram"), str(start), f"{kind} (*{ending})"
+            self._window, self.tr("Export the diagram"), str(start), f"{kind} (*{ending})"
         )
         if not name:
             return None
@@ -95,7 +80,7 @@ class ExportCommands(QObject):
         if not known:
             return True
         text = self.tr("Replace {0}?").format(", ".join(known))
-        asked = QMessageBox.question(self._parent, self.tr("Export the diagram"), text)
+        asked = QMessageBox.question(self._window, self.tr("Export the diagram"), text)
         return asked == QMessageBox.StandardButton.Yes
 
 

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from gradwire.app.commands.files import folder_of
 from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.dialogs.class_sheet import ClassSheet
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.pictures.files import write
 from gradwire.app.services.background import Cancelled, Occupied
 from gradwire.blocks.errors import GradwireError
@@ -20,11 +20,7 @@ from gradwire.runtime.publish import Exercise, ExercisePages, published, write_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.document.document import Document
-    from gradwire.app.services.background import Background
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.publish import Published
 
 ENDINGS = (".html", ".htm")
@@ -32,17 +28,11 @@ _NAMED = 5
 """Files that a question names."""
 
 
-class PublishCommands(QObject):
+class PublishCommands(WindowPart):
     """Writes the page of the document of one window, and says where it is only a picture."""
 
-    def __init__(
-        self, document: Document, background: Background, settings: Settings, parent: QWidget
-    ) -> None:
-        super().__init__(parent)
-        self._parent = parent
-        self._document = document
-        self._background = background
-        self._settings = settings
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self.sheet: ClassSheet | None = None
         """The open sheet of a class."""
 
@@ -72,7 +62,7 @@ class PublishCommands(QObject):
             self._document.problem.emit(str(error))
             return
         folder = folder_of(self._document, self._settings)
-        self.sheet = ClassSheet(diagram, stem_of(diagram), folder, self._parent)
+        self.sheet = ClassSheet(diagram, stem_of(diagram), folder, self._window)
         self.sheet.saveRequested.connect(self._save_exercises)
         self.sheet.finished.connect(self._forget_sheet)
         self.sheet.finished.connect(self.sheet.deleteLater)
@@ -118,14 +108,14 @@ class PublishCommands(QObject):
             return True
         more = "…" if len(known) > _NAMED else ""
         text = self.tr("Replace {0}?").format(", ".join(known[:_NAMED]) + more)
-        asked = QMessageBox.question(self._parent, self.tr("Save exercises for a class"), text)
+        asked = QMessageBox.question(self._window, self.tr("Save exercises for a class"), text)
         return asked == QMessageBox.StandardButton.Yes
 
     def _ask_for_file(self, title: str) -> Path | None:
         stem = stem_of(self._document.diagram)
         start = folder_of(self._document, self._settings) / f"{stem}.html"
         name, _ = QFileDialog.getSaveFileName(
-            self._parent, title, str(start), self.tr("Page (*.html)")
+            self._window, title, str(start), self.tr("Page (*.html)")
         )
         if not name:
             return None

@@ -6,22 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.evaluation.worker import Worker
 from gradwire.app.panels.lessons.authoring import AuthoringPanel
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import ROOT, InstancePath, Lesson, PredictStep, SetLesson, WirePath
 from gradwire.runtime.lessons import amount
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
     from gradwire.app.evaluation.worker import Superseded
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.lessons import Walk
 
@@ -35,17 +33,16 @@ class _Checked(NamedTuple):
     text: str
 
 
-class AuthoringController(QObject):
+class AuthoringController(WindowPart):
     """The lesson that is written in one window."""
 
     panelRequested = Signal()
 
-    def __init__(self, document: Document, canvas: CanvasView, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._document = document
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
         self._use = ROOT
         self._place = 0
-        self.panel = AuthoringPanel(parent)
+        self.panel = AuthoringPanel(self._window)
         self.worker = Worker(self)
         self.worker.finished.connect(self._take)
         panel = self.panel
@@ -55,8 +52,8 @@ class AuthoringController(QObject):
         panel.stepRemoved.connect(self._remove)
         panel.stepMoved.connect(self._move)
         panel.stepChosen.connect(self._choose)
-        document.diagramChanged.connect(self._follow)
-        canvas.selectionChanged.connect(self._pick)
+        self._document.diagramChanged.connect(self._follow)
+        self._canvas.selectionChanged.connect(self._pick)
 
     def show(self) -> None:
         """Bring the panel up, with the lesson of the diagram, or none yet."""

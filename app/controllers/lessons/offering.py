@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
+
+from gradwire.app.panels.workspace import WindowPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.document.document import Document
     from gradwire.app.panels.bars.offer import Offer
+    from gradwire.app.panels.workspace import Workspace
 
 
-class LessonOffering(QObject):
+class LessonOffering(WindowPart):
     """Offers to play the lesson of one window, and plays it on request."""
 
     startRequested = Signal(object)
@@ -27,15 +28,13 @@ class LessonOffering(QObject):
 
     def __init__(
         self,
-        document: Document,
-        canvas: CanvasView,
+        workspace: Workspace,
         curtain: Curtain,
         played: Callable[[], LessonPlayer | None],
         offer: Offer,
-        parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._document, self._canvas, self._played = document, canvas, played
+        super().__init__(workspace)
+        self._played = played
         self._curtain, self._offer = curtain, offer
         self._hides = False
 

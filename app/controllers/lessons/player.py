@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons import step_views
@@ -14,6 +14,7 @@ from gradwire.app.controllers.lessons.goals import TASKS, Goals, find_goals
 from gradwire.app.controllers.lessons.painting import Painting
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.lessons.player import LessonPanel
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (
     ROOT,
@@ -29,15 +30,11 @@ from gradwire.runtime.lessons import Answer, Phase, Walk, asked_about, lesson_di
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtWidgets import QWidget
-
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.controllers.timeline import TimelineController
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.lessons import Outcome
 
@@ -50,7 +47,7 @@ _PLAYED = {
 }
 
 
-class LessonPlayer(QObject):
+class LessonPlayer(WindowPart):
     """The lesson of one window."""
 
     toggled = Signal(bool)
@@ -62,17 +59,10 @@ class LessonPlayer(QObject):
     """The learner is done with the lesson."""
 
     def __init__(
-        self,
-        document: Document,
-        canvas: CanvasView,
-        curtain: Curtain,
-        timeline: TimelineController,
-        reveal: Reveal,
-        settings: Settings,
-        parent: QWidget,
+        self, workspace: Workspace, curtain: Curtain, timeline: TimelineController, reveal: Reveal
     ) -> None:
-        super().__init__(parent)
-        self._document, self._canvas, self._curtain = document, canvas, curtain
+        super().__init__(workspace)
+        self._curtain = curtain
         self._timeline = timeline
         self._use = ROOT
         self._walk: Walk | None = None
@@ -80,15 +70,15 @@ class LessonPlayer(QObject):
         self._hints: list[str] = []
         self._is_stepping = False
         """Whether the player itself changes the diagram."""
-        self.panel = LessonPanel(parent)
-        self._file = AnswersFile(self.panel, document, settings)
+        self.panel = LessonPanel(self._window)
+        self._file = AnswersFile(self.panel, self._document, self._settings)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take_goals)
-        self.painting = Painting(canvas, self.panel.form, self._accept, self)
+        self.painting = Painting(self._canvas, self.panel.form, self._accept, self)
         self.painting.changed.connect(self._show_painted)
         self._connect_panel(reveal)
-        document.opened.connect(self._stop)
-        document.diagramChanged.connect(self._watch)
+        self._document.opened.connect(self._stop)
+        self._document.diagramChanged.connect(self._watch)
 
     def _connect_panel(self, reveal: Reveal) -> None:
         panel = self.panel

@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QRectF, QTimer, Signal
+from PySide6.QtCore import QRectF, QTimer, Signal
 
 from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
 from gradwire.app.canvas.state.view_state import NOTHING
@@ -16,6 +16,7 @@ from gradwire.app.evaluation.concealment import NUMBERS
 from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.lessons.guess_form import Field
 from gradwire.app.panels.lessons.prediction import PredictionPanel
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.sources import Variable
@@ -30,16 +31,12 @@ from gradwire.runtime.diagram import (
 from gradwire.runtime.lessons import AnswerError
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
-
     from gradwire.app.canvas.scene.camera import Camera
-    from gradwire.app.canvas.view import CanvasView
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.controllers.timeline import TimelineController
-    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.panels.tables.losses import Losses
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Change
 
 _KIND = "prediction"
@@ -51,7 +48,7 @@ _NUMBERS = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 """What variables become when other numbers are wanted."""
 
 
-class PredictController(QObject):
+class PredictController(WindowPart):
     """The prediction of one window. It never changes the document."""
 
     toggled = Signal(bool)
@@ -59,18 +56,11 @@ class PredictController(QObject):
     panelRequested = Signal()
 
     def __init__(
-        self,
-        document: Document,
-        canvas: CanvasView,
-        curtain: Curtain,
-        timeline: TimelineController,
-        losses: Losses,
-        reveal: Reveal,
-        parent: QWidget,
+        self, workspace: Workspace, curtain: Curtain, timeline: TimelineController, reveal: Reveal
     ) -> None:
-        super().__init__(parent)
-        self._document, self._canvas, self._curtain = document, canvas, curtain
-        self._timeline, self._losses = timeline, losses
+        super().__init__(workspace)
+        self._curtain = curtain
+        self._timeline = timeline
         self._use = ROOT
         self._is_on = False
         self._asked: Questions | None = None
@@ -79,10 +69,10 @@ class PredictController(QObject):
         self._random = Random(0)
         self._cameras: dict[str, Camera] = {}
         """What was in view before."""
-        self.panel = PredictionPanel(parent)
+        self.panel = PredictionPanel(self._window)
         self.worker = SessionWorker(self)
         self.worker.finished.connect(self._take)
-        self.painting = Painting(canvas, self.panel.form, self._accept, self)
+        self.painting = Painting(self._canvas, self.panel.form, self._accept, self)
         self.painting.changed.connect(self._show_painted)
         panel, form = self.panel, self.panel.form
         panel.startRequested.connect(self.start)
@@ -92,7 +82,7 @@ class PredictController(QObject):
         panel.outcomes.placeRequested.connect(lambda place: reveal.path(InstancePath(place)))
         form.typed.connect(lambda name, text: self._type(InstancePath(name), text))
         form.committed.connect(self.commit)
-        document.opened.connect(self.end)
+        self._document.opened.connect(self.end)
 
     @property
     def is_on(self) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.controllers.training.measures import measured
 from gradwire.app.evaluation.evaluator import Evaluator
 from gradwire.app.panels.training.halves import Halves
 from gradwire.app.panels.training.lines import colour_of
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.theme import LIGHT, follow_theme
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.gradient import StopGradient
@@ -21,20 +22,17 @@ from gradwire.runtime.flow import CloseStop, OpenStop, change_of, number, open_s
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from PySide6.QtWidgets import QWidget
-
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.canvas.state.view_state import Selection
     from gradwire.app.controllers.training.training import TrainingController
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.result import Result
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.training import Frame, Lane
 
 
-class Comparison(QObject):
+class Comparison(WindowPart):
     """Shows the document's diagram in one half and the same with stops toggled in the other.
 
     Both are trained step by step from the same values and seeds. The other half shows a diagram
@@ -44,18 +42,10 @@ class Comparison(QObject):
     toggled = Signal(bool)
     """A comparison is shown, or was left."""
 
-    def __init__(
-        self,
-        document: Document,
-        navigation: Navigation,
-        canvas: CanvasView,
-        training: TrainingController,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._document, self._navigation = document, navigation
-        self._canvas, self._training = canvas, training
-        self.halves = Halves(canvas, parent)
+    def __init__(self, workspace: Workspace, training: TrainingController) -> None:
+        super().__init__(workspace)
+        self._training = training
+        self.halves = Halves(self._canvas, self._window)
         self.other: CanvasView | None = None
         """The canvas of the right half; None before the first comparison."""
         self.evaluator = Evaluator(parent=self, engines=training.beginning.engines)
@@ -68,9 +58,9 @@ class Comparison(QObject):
         self.evaluator.resultChanged.connect(self._show_result)
         training.stepShown.connect(self._show_frame)
         training.bar.compareRequested.connect(self.toggle)
-        document.opened.connect(self.leave)
-        document.diagramChanged.connect(lambda: self._follow_document())
-        navigation.changed.connect(self._show_page)
+        self._document.opened.connect(self.leave)
+        self._document.diagramChanged.connect(lambda: self._follow_document())
+        self._navigation.changed.connect(self._show_page)
         follow_theme(self)
 
     @property

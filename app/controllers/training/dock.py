@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 
 from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.theme import scaled
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QDockWidget, QMainWindow
+    from PySide6.QtWidgets import QDockWidget
 
     from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
 
 _HEIGHT = 250
 """Height of the panel until the user chooses another, at the normal text size, px."""
@@ -23,17 +24,15 @@ _SETTLED = 400
 """Milliseconds after which the panels have moved to their places."""
 
 
-class CurvesDock(QObject):
+class CurvesDock(WindowPart):
     """Gives the panel of curves the height that the user gave it last, and fits the page again.
 
     The page is fitted only if all of it was in view before.
     """
 
-    def __init__(
-        self, dock: QDockWidget, canvas: CanvasView, settings: Settings, frame: QMainWindow
-    ) -> None:
-        super().__init__(frame)
-        self._dock, self._canvas, self._settings, self._frame = dock, canvas, settings, frame
+    def __init__(self, workspace: Workspace, dock: QDockWidget) -> None:
+        super().__init__(workspace)
+        self._dock = dock
         self._is_open = self._is_whole = False
         """Whether the page is fitted to the canvas until the panels have moved."""
         self._is_near = False
@@ -43,7 +42,7 @@ class CurvesDock(QObject):
         self._settled.timeout.connect(self._settle)
         dock.visibilityChanged.connect(self._follow)
         dock.installEventFilter(self)
-        canvas.installEventFilter(self)
+        self._canvas.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:
@@ -55,16 +54,16 @@ class CurvesDock(QObject):
 
     def _follow(self, is_visible: bool) -> None:
         """The panel has come to the front, or is hidden by now."""
-        if is_visible == self._is_open or self._frame.isMinimized():
+        if is_visible == self._is_open or self._window.isMinimized():
             return
         self._is_open = is_visible
         self._is_whole = shows_all(self._canvas)
         self._is_near = self._canvas.zoom() >= PLAIN
         self._settled.start()
-        area = self._frame.dockWidgetArea(self._dock)
+        area = self._window.dockWidgetArea(self._dock)
         if is_visible and area == Qt.DockWidgetArea.BottomDockWidgetArea:
             wanted = self._settings.curves_height or scaled(_HEIGHT)
-            self._wanted = min(wanted, round(_MOST * self._frame.height()))
+            self._wanted = min(wanted, round(_MOST * self._window.height()))
             self._resize(self._wanted)
             self._fit()
 
@@ -78,7 +77,7 @@ class CurvesDock(QObject):
                 self._canvas.set_zoom(PLAIN)
 
     def _resize(self, height: int) -> None:
-        self._frame.resizeDocks([self._dock], [height], Qt.Orientation.Vertical)
+        self._window.resizeDocks([self._dock], [height], Qt.Orientation.Vertical)
 
     def _settle(self) -> None:
         """Add what the tabs of several panels take, and look no longer after the page."""

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import tell
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.importing.kinds import is_dataset
@@ -17,12 +18,13 @@ from gradwire.runtime.data import listening
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.panels.bars.progress import Progress
+    from gradwire.app.panels.workspace import Workspace
 
 _AFTER, _EVERY = 0.3, 0.1
 """Seconds after which progress is shown, and between two times that it is."""
 
 
-class DataReading(QObject):
+class DataReading(WindowPart):
     """Shows the reading of data files of one window's document in its bar of progress.
 
     Any thread reads; what it reports is shown in that of the window.
@@ -30,9 +32,9 @@ class DataReading(QObject):
 
     _reported = Signal(str, float)
 
-    def __init__(self, document: Document, progress: Progress, parent: QObject) -> None:
-        super().__init__(parent)
-        self._document, self._progress = document, progress
+    def __init__(self, workspace: Workspace, progress: Progress) -> None:
+        super().__init__(workspace)
+        self._progress = progress
         self._name, self._began, self._shown = "", 0.0, 0.0
         self._cancelled = ""
         """The name of the file whose reading the user has cancelled."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from gradwire.app.controllers.training.beginning import Beginning
 from gradwire.app.controllers.training.measures import measured
@@ -18,24 +18,22 @@ from gradwire.app.document.merging import same_values
 from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
 from gradwire.app.panels.training.bar import TrainingBar
 from gradwire.app.panels.training.curves import Curves
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.training import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PySide6.QtWidgets import QWidget
 
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.document.document import Document
-    from gradwire.app.evaluation.evaluator import Evaluator
     from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.settings import Settings
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Address, Diagram
     from gradwire.runtime.flow import ObservedFlow
     from gradwire.runtime.training import FollowedCourse, Lane
 
 
-class TrainingController(QObject):
+class TrainingController(WindowPart):
     """Runs a course of the document's diagram in a process, and shows frames of it.
 
     The document has the values of the step that is shown; a run is one undo.
@@ -48,28 +46,22 @@ class TrainingController(QObject):
     stepShown = Signal(object)
     """A Frame is shown."""
 
-    def __init__(
-        self,
-        document: Document,
-        evaluator: Evaluator,
-        reveal: Reveal,
-        settings: Settings,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._document, self._evaluator = document, evaluator
-        self.bar, self.curves = TrainingBar(parent), Curves(parent)
-        self._notices = Notices(reveal, self.go, parent)
+    def __init__(self, workspace: Workspace, reveal: Reveal) -> None:
+        super().__init__(workspace)
+        self.bar, self.curves = TrainingBar(self._window), Curves(self._window)
+        self._notices = Notices(reveal, self.go, self._window)
         self.alarm = self._notices.offer
         self.runs = Runs(self.curves)
         self.worker = TrainingWorker(self)
-        self.beginning = Beginning(document, self.worker, self.runs, settings, evaluator.engines)
+        self.beginning = Beginning(
+            self._document, self.worker, self.runs, self._settings, self._evaluator.engines
+        )
         self.courses: tuple[FollowedCourse, ...] = ()
         """What is trained: of the document, then of what it is compared with."""
         self._control: Control | None = None
         self._then: Callable[[], None] | None = None
         """What to do when the courses are made."""
-        self._steps = DocumentSteps(document)
+        self._steps = DocumentSteps(self._document)
         self._lane: Lane | None = None
         """The lane whose result is awaited."""
         self._coming: Frame | None = None

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-
 from gradwire.app.evaluation.engines import why_missing
+from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.plain_text import unmarked
 from gradwire.app.services.translation import editor
 from gradwire.app.shell.actions.shortcuts import REASON, show_tip
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QAction
 
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.document.document import Document
-    from gradwire.app.document.navigation import Navigation
+    from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.settings import Settings
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Diagram
@@ -35,34 +32,25 @@ _MANY = 1000
 """Selected blocks among which none is looked for."""
 
 
-class ActionStates(QObject):
+class ActionStates(WindowPart):
     """Enables and checks the actions of one window."""
 
-    def __init__(
-        self,
-        by_name: Mapping[str, QAction],
-        canvas: CanvasView,
-        navigation: Navigation,
-        document: Document,
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, workspace: Workspace, by_name: Mapping[str, QAction]) -> None:
+        super().__init__(workspace)
         self._by_name = by_name
         self._reasons: dict[str, str] = {}
         """Why actions can't work, by name; empty where they can."""
         self._closed: frozenset[str] = frozenset()
-        self._navigation = navigation
-        canvas.selectionChanged.connect(self.show_selection)
-        navigation.changed.connect(self._show_page)
-        self._history = document.undo_stack
-        document.historyChanged.connect(self._show_history)
-        document.diagramChanged.connect(self._show_diagram)
-        self._canvas = canvas
+        self._canvas.selectionChanged.connect(self.show_selection)
+        self._navigation.changed.connect(self._show_page)
+        self._history = self._document.undo_stack
+        self._document.historyChanged.connect(self._show_history)
+        self._document.diagramChanged.connect(self._show_diagram)
         self._show_history()
-        self._show_diagram(document.diagram)
+        self._show_diagram(self._document.diagram)
         self.show_audience(is_open=False)
         self.show_training(is_begun=False)
-        self.show_selection(canvas.view.selection)
+        self.show_selection(self._canvas.view.selection)
         self._show_page()
         self._close_missing("jax")
 

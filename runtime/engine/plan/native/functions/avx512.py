@@ -1,9 +1,9 @@
 """Functions of sixteen float32 for AVX-512: with tables in registers, and without divisions.
 
 These are beside the functions for any width, ``singles``, since they take less time: in loops for
-Ice Lake, by llvm-mca, exp, log, log1p and tanh two thirds, erf three quarters, sigmoid four fifths,
-softplus nine tenths; a chain of operations on a large array, with a sigmoid for each tanh, takes
-seven tenths.
+Ice Lake, by llvm-mca, exp and tanh two thirds, sigmoid four fifths. Of whole works that matters
+where little else is computed: a chain of operations on a large array, with a sigmoid for each tanh,
+takes seven tenths. Others such as log and erf would gain as much, and no work more than a tenth.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from math import log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gradwire.runtime.calculus.kernels.erf import erf_kernel
 from gradwire.runtime.engine.plan.native.functions.arithmetic import Single, constant
-from gradwire.runtime.engine.plan.native.functions.piecewise import SHIFT, Pieces, pieces
+
+Array = NDArray[Any]
 
 LANES = 16
 """float32 in a register."""
@@ -29,11 +30,20 @@ _MASK, _ROUND = ("i16", "-1"), ("i32", "4")
 _LOG2 = 0.693359375, -2.12194440e-4
 """log 2 as a sum; products of the first term with small multiples of 1/16 are exact."""
 
-_LOG_EDGES = 0x03530422
-"""Of log, by kinds of numbers, four bits each: NaN as it is, −∞ of 0, ∞ of ∞, NaN below 0."""
-
 _ROUNDING = 786432.0
 """1.5·2¹⁹: a number added to it is rounded to sixteenths, which are then in the low bits."""
+
+
+FAR = 9.5
+"""The size from which on tanh is 1."""
+
+NEAR_BITS, SHIFT = 0x3D800000, 21
+"""Pieces of tanh begin at 1/16, whose bits these are, and go on at each quarter of a power of two:
+the exponent and two bits of the mantissa, which are the lowest once the others are shifted out.
+"""
+
+_DEGREE = 5
+"""Of the polynomials of tanh."""
 
 
 class Registers(Single):
@@ -60,20 +70,6 @@ class Registers(Single):
         """``1 / x`` with a relative error below 2⁻¹⁴."""
         return self._whole("rcp14.ps.512", (_SINGLES, x), (_SINGLES, "zeroinitializer"), _MASK)
 
-    def exponent(self, x: str) -> str:
-        """K with ``|x| = 2ᵏ·m`` and 1 ≤ m < 2."""
-        return self._masked("getexp", (_SINGLES, x))
-
-    def mantissa(self, x: str) -> str:
-        """M of ``exponent``."""
-        return self._masked("getmant", (_SINGLES, x), ("i32", "0"))
-
-    def with_edges(self, found: str, x: str, edges: int) -> str:
-        """What was found, except where x is of a kind that has a result of its own."""
-        table = _BITS, f"splat (i32 {edges})"
-        operands = (_SINGLES, found), (_SINGLES, x), table, ("i32", "0"), _MASK, _ROUND
-        return self._whole("mask.fixupimm.ps.512", *operands)
-
     def look_up(self, row: Any, at: str) -> str:
         """The elements of a table of 16 or 32 at the low bits of ``at``."""
         first, *second = (
@@ -83,26 +79,6 @@ class Registers(Single):
         if not second:
             return self._whole("permvar.sf.512", first, (_BITS, at))
         return self._whole("vpermi2var.ps.512", first, (_BITS, at), *second)
-
-    def log(self, x: str, lost: str = "") -> str:
-        """``log(x + lost)``, where ``lost`` is far smaller than x.
-
-        With x = 2ᵏ·m and c near 1/m it is ``k·log 2 − log c + log(1 + r)``, r = c·m − 1.
-        """
-        reciprocals, high, low, coefficients = _log_table()
-        k, m = self.exponent(x), self.mantissa(x)
-        at = self.integer("lshr", self.bits(m), 18)
-        c = self.look_up(reciprocals, at)
-        r = self.fused(m, c, constant(-1))
-        if lost:
-            r = self.fused(self.scaled(lost, self.negative(k)), c, r)
-        rest = constant(coefficients[0])
-        for coefficient in coefficients[1:]:
-            rest = self.fused(rest, r, constant(coefficient))
-        small = self.fused(k, constant(_LOG2[1]), self.look_up(low, at))
-        small = self.fused(self.multiply(r, r), rest, small)
-        large = self.fused(k, constant(_LOG2[0]), self.look_up(high, at))
-        return self.with_edges(self.add(large, self.add(r, small)), x, _LOG_EDGES)
 
     def split_exp(self, x: str) -> tuple[str, str, str]:
         """``T``, L and n with ``eˣ = 2ᵏ·(T + L)``, where k is n rounded down and |L| < T/32."""
@@ -116,20 +92,6 @@ class Registers(Single):
         high = self.look_up(powers, at)
         return high, self.fused(high, small, self.look_up(rest, at)), n
 
-    def odd(self, x: str, table: Pieces) -> str:
-        """An odd function of x that is given by polynomials between 0 and a limit."""
-        size = self.at_most(self.size(x), table.limit)
-        bits = self.w.put(f"call i32 @llvm.smax.i32(i32 {self.bits(size)}, i32 {table.first_bits})")
-        at = self.integer("lshr", bits, SHIFT)
-        away = self.subtract(size, self.look_up(table.centres, at))
-        slope = self.look_up(table.coefficients[-1], at)
-        for row in reversed(table.coefficients[:-1]):
-            slope = self.fused(slope, away, self.look_up(row, at))
-        value = self.look_up(table.values, at)
-        if table.own:
-            value = self.choose("olt", size, constant(table.own), size, value)
-        return self.with_sign_of(self.fused(slope, away, value), x)
-
 
 @cache
 def _exp_table() -> tuple[Any, Any, tuple[float, float]]:
@@ -142,44 +104,9 @@ def _exp_table() -> tuple[Any, Any, tuple[float, float]]:
     return near, exact - near, (float(square), float(cube))
 
 
-@cache
-def _log_table() -> tuple[Any, Any, Any, list[float]]:
-    """Numbers c near 1/m on 32 intervals from 1 to 2, −log c as sums of two float32, of which the
-    first are short, and coefficients of ``(log(1 + r) − r) / r²``, the highest power first.
-
-    Next to 1 and 2 they are 1 and 1/2, so that all terms but r's vanish where x is near 1.
-    """
-    c = (1 / (1 + (np.arange(32) + 0.5) / 32)).astype(np.float32).astype(np.float64)
-    c[0], c[-1] = 1, 0.5
-    exact = -np.log(c)
-    high = np.round(exact * 2**12) / 2**12
-    high[-1] = _LOG2[0]
-    low = exact - high
-    low[-1] = _LOG2[1]
-    r = (np.cos(np.pi * (np.arange(32) + 0.5) / 32) * 1.5 + 0.5) / 64
-    return c, high, low, np.polyfit(r, (np.log1p(r) - r) / r**2, 3, w=np.abs(r)).tolist()
-
-
 def _exp(s: Registers, x: str) -> str:
     high, low, n = s.split_exp(s.at_least(s.at_most(x, 89), -104))
     return s.scaled(s.add(high, low), n)
-
-
-def _log1p(s: Registers, x: str) -> str:
-    """``log(1 + x)``, corrected for the rounding of 1 + x."""
-    u = s.add(x, constant(1))
-    found = s.log(u, s.subtract(x, s.subtract(u, constant(1))))
-    return s.choose("oeq", x, constant(0), x, found)  # −0 stays −0
-
-
-def _softplus(s: Registers, x: str) -> str:
-    """``max(x, 0) + log(1 + e^−|x|)``, corrected for the roundings of the power and the sum."""
-    high, low, n = s.split_exp(s.at_least(s.negative(s.size(x)), -104))
-    near_one, unit = s.add(high, low), s.scaled(f"splat (float {constant(1)})", n)
-    u = s.fused(near_one, unit, constant(1))
-    lost = s.fused(near_one, unit, s.subtract(constant(1), u))
-    near = s.log(u, s.fused(s.add(s.subtract(high, near_one), low), unit, lost))
-    return s.add(s.choose("ogt", x, constant(0), x, constant(0)), near)
 
 
 def _sigmoid(s: Registers, x: str) -> str:
@@ -201,28 +128,53 @@ def _sigmoid(s: Registers, x: str) -> str:
     return s.w.choose(is_negative, "float32", found, s.subtract(constant(1), found))
 
 
-@cache
-def _tanh_pieces() -> Pieces:
-    return pieces(np.tanh, octave=-4, limit=9.5)
+def _tanh(s: Registers, x: str) -> str:
+    """``y + t·p(t)`` with the sign of x, where t is the way of |x| from the centre of a piece."""
+    centres, values, coefficients = tanh_table()
+    size = s.at_most(s.size(x), FAR)
+    bits = s.w.put(f"call i32 @llvm.smax.i32(i32 {s.bits(size)}, i32 {NEAR_BITS})")
+    at = s.integer("lshr", bits, SHIFT)
+    away = s.subtract(size, s.look_up(centres, at))
+    slope = s.look_up(coefficients[-1], at)
+    for row in reversed(coefficients[:-1]):
+        slope = s.fused(slope, away, s.look_up(row, at))
+    return s.with_sign_of(s.fused(slope, away, s.look_up(values, at)), x)
 
 
 @cache
-def _erf_pieces() -> Pieces:
-    def erf(x: Any) -> Any:
-        found = np.empty_like(x)
-        erf_kernel(x, out=found)
-        return found
+def tanh_table() -> tuple[Array, Array, Array]:
+    """The centres of 32 pieces, what tanh is there, and the coefficients of p, the constant one
+    first; all float32, in the order of the low bits of ``max(bits of |x|, NEAR_BITS) >> SHIFT``.
 
-    return pieces(erf, octave=-5, limit=4, adds_own=True)
+    In the piece at 0 the centre is 0, so that the relative error stays small. Each other centre is
+    a number near the middle at which tanh is nearly a float32.
+    """
+    steps = np.arange(1, 33)
+    ends = 2.0 ** (steps // 4 - 4) * (1 + steps % 4 / 4)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    share = np.linspace(0.45, 0.55, 128)
+    near = (starts[:, None] + share * (ends - starts)[:, None]).astype(np.float32)
+    exact = np.tanh(near.astype(np.float64))
+    singles = exact.astype(np.float32)
+    off = np.abs(exact - singles) / np.spacing(singles)
+    centres = np.take_along_axis(near, off.argmin(1)[:, None], axis=1)[:, 0].astype(np.float64)
+    centres[0] = 0
+    values = np.tanh(centres)
+    widths = np.maximum(ends - centres, centres - starts)[:, None]
+    nodes = np.cos(np.pi * (np.arange(16) + 0.5) / 16)
+    away = nodes * widths
+    wanted = (np.tanh(centres[:, None] + away) - values[:, None]) / away
+    weights = np.abs(nodes)
+    powers = weights[:, None] * np.vander(nodes, _DEGREE, increasing=True)
+    fitted = (weights * wanted) @ np.linalg.pinv(powers).T / widths ** np.arange(_DEGREE)
+    first = (NEAR_BITS >> SHIFT) % 32
+    rows = [np.roll(x, first).astype(np.float32) for x in (centres, values, *fitted.T)]
+    return rows[0], rows[1], np.array(rows[2:])
 
 
 FUNCTIONS: dict[str, Callable[[Registers, str], str]] = {
     "exp": _exp,
-    "log": lambda s, x: s.log(x),
-    "log1p": _log1p,
-    "softplus": _softplus,
     "sigmoid": _sigmoid,
-    "tanh": lambda s, x: s.odd(x, _tanh_pieces()),
-    "erf": lambda s, x: s.odd(x, _erf_pieces()),
+    "tanh": _tanh,
 }
 """The instructions for a function of sixteen elements, by primitive."""

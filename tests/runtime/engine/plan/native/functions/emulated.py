@@ -13,7 +13,6 @@ ONE = """
 declare double @llvm.floor.f64(double)
 declare double @llvm.minnum.f64(double, double)
 declare double @llvm.maxnum.f64(double, double)
-declare float @llvm.fabs.f32(float)
 define float @one.scalef(float %x, float %n) {
   %wide = fpext float %n to double
   %k = call double @llvm.floor.f64(double %wide)
@@ -35,59 +34,6 @@ define float @one.rcp14(float %x) {
   %short = bitcast i32 %cut to float
   ret float %short
 }
-define float @one.getexp(float %x) {
-  %size = call float @llvm.fabs.f32(float %x)
-  %wide = fpext float %size to double
-  %bits = bitcast double %wide to i64
-  %high = lshr i64 %bits, 52
-  %k = sub i64 %high, 1023
-  %found = sitofp i64 %k to float
-  %is.zero = fcmp oeq float %x, 0.0
-  %low = select i1 %is.zero, float 0xFFF0000000000000, float %found
-  %is.finite = fcmp olt float %size, 0x7FF0000000000000
-  %all = select i1 %is.finite, float %low, float %size
-  ret float %all
-}
-define float @one.getmant(float %x) {
-  %wide = fpext float %x to double
-  %bits = bitcast double %wide to i64
-  %mantissa = and i64 %bits, -9218868437227405313
-  %as.one = or i64 %mantissa, 4607182418800017408
-  %long = bitcast i64 %as.one to double
-  %found = fptrunc double %long to float
-  ret float %found
-}
-define float @one.fixupimm(float %found, float %x, i32 %table) {
-  %is.below = fcmp olt float %x, 0.0
-  %sign = select i1 %is.below, i32 6, i32 7
-  %far = select i1 %is.below, i32 4, i32 5
-  %size = call float @llvm.fabs.f32(float %x)
-  %is.far = fcmp oeq float %size, 0x7FF0000000000000
-  %finite = select i1 %is.far, i32 %far, i32 %sign
-  %is.one = fcmp oeq float %x, 1.0
-  %other = select i1 %is.one, i32 3, i32 %finite
-  %is.zero = fcmp oeq float %x, 0.0
-  %ordered = select i1 %is.zero, i32 2, i32 %other
-  %is.nan = fcmp uno float %x, %x
-  %kind = select i1 %is.nan, i32 0, i32 %ordered
-  %at = mul i32 %kind, 4
-  %from = lshr i32 %table, %at
-  %result = and i32 %from, 15
-  switch i32 %result, label %unknown [
-    i32 0, label %same i32 2, label %nan i32 3, label %bad i32 4, label %low i32 5, label %high]
-same:
-  ret float %found
-nan:
-  ret float %x
-bad:
-  ret float 0xFFF8000000000000
-low:
-  ret float 0xFFF0000000000000
-high:
-  ret float 0x7FF0000000000000
-unknown:
-  unreachable
-}
 define float @one.look.up(<16 x float> %a, <16 x float> %b, i32 %at) {
   %within = and i32 %at, 15
   %first = extractelement <16 x float> %a, i32 %within
@@ -102,9 +48,6 @@ define float @one.look.up(<16 x float> %a, <16 x float> %b, i32 %at) {
 PARAMETERS = {
     "mask.scalef.ps.512": "float a, float b, whole z, i16 m, i32 r",
     "rcp14.ps.512": "float a, whole z, i16 m",
-    "mask.getexp.ps.512": "float a, whole z, i16 m, i32 r",
-    "mask.getmant.ps.512": "float a, i32 w, whole z, i16 m, i32 r",
-    "mask.fixupimm.ps.512": "float a, float b, each c, i32 w, i16 m, i32 r",
     "permvar.sf.512": "whole a, each c",
     "vpermi2var.ps.512": "whole a, each c, whole b",
 }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Single, constant
+from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic
 
 Array = NDArray[Any]
 
@@ -46,7 +46,7 @@ _DEGREE = 5
 """Of the polynomials of tanh."""
 
 
-class Registers(Single):
+class Registers(Arithmetic):
     """Instructions that only these registers have; and parts of functions."""
 
     def _whole(self, name: str, *operands: tuple[str, str]) -> str:
@@ -73,7 +73,10 @@ class Registers(Single):
     def look_up(self, row: Any, at: str) -> str:
         """The elements of a table of 16 or 32 at the low bits of ``at``."""
         first, *second = (
-            (_SINGLES, f"<{', '.join(f'float {constant(x)}' for x in row[i : i + LANES])}>")
+            (
+                _SINGLES,
+                f"<{', '.join(f'float {self.constant(float(x))}' for x in row[i : i + LANES])}>",
+            )
             for i in range(0, len(row), LANES)
         )
         if not second:
@@ -83,12 +86,12 @@ class Registers(Single):
     def split_exp(self, x: str) -> tuple[str, str, str]:
         """``T``, L and n with ``eˣ = 2ᵏ·(T + L)``, where k is n rounded down and |L| < T/32."""
         powers, rest, (square, cube) = _exp_table()
-        shifted = self.fused(x, constant(1 / log(2)), constant(_ROUNDING))
-        n = self.subtract(shifted, constant(_ROUNDING))
+        shifted = self.fused(x, 1 / log(2), _ROUNDING)
+        n = self.subtract(shifted, _ROUNDING)
         at = self.bits(shifted)
-        r = self.fused(n, constant(-_LOG2[0]), x)
-        r = self.fused(n, constant(-_LOG2[1]), r)
-        small = self.fused(self.fused(r, constant(cube), constant(square)), self.multiply(r, r), r)
+        r = self.fused(n, -_LOG2[0], x)
+        r = self.fused(n, -_LOG2[1], r)
+        small = self.fused(self.fused(r, cube, square), self.multiply(r, r), r)
         high = self.look_up(powers, at)
         return high, self.fused(high, small, self.look_up(rest, at)), n
 
@@ -117,15 +120,15 @@ def _sigmoid(s: Registers, x: str) -> str:
     high, low, n = s.split_exp(s.at_least(s.negative(s.size(x)), -104))
     near_one = s.add(high, low)
     decay = s.scaled(near_one, n)
-    below = s.add(decay, constant(1))
-    lost = s.subtract(decay, s.subtract(below, constant(1)))
+    below = s.add(decay, 1)
+    lost = s.subtract(decay, s.subtract(below, 1))
     near = s.reciprocal(below)
     share = s.multiply(near_one, near)
     minus = s.negative(share)
     rest = s.fused(minus, lost, s.add(s.fused(minus, below, high), low))
     found = s.scaled(s.fused(rest, near, share), n)
     is_negative = s.integer("icmp slt", s.bits(x), 0)
-    return s.w.choose(is_negative, "float32", found, s.subtract(constant(1), found))
+    return s.select(is_negative, found, s.subtract(1, found))
 
 
 def _tanh(s: Registers, x: str) -> str:

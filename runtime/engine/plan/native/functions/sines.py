@@ -9,7 +9,7 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.writer import number
+from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, rounded, widened
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.elements import Elements
@@ -41,8 +41,7 @@ NEAR = 2.0**26
 def sine(e: Elements, x: str) -> str:
     """``sin x``."""
     found = _sine(e, *_turned(e, x))
-    is_zero = e.compare("oeq", "float32", x, number(0, "float32"))
-    return e.choose(is_zero, "float32", x, found)  # −0 stays −0
+    return Arithmetic(e).choose("oeq", x, 0, x, found)  # −0 stays −0
 
 
 def cosine(e: Elements, x: str) -> str:
@@ -56,63 +55,49 @@ def _turned(e: Elements, x: str) -> tuple[str, str]:
 
     NaN and infinities give NaN for r.
     """
-    wide = e.put(f"fpext float {x} to double")
+    s, d, wide = Arithmetic(e), Arithmetic(e, "float64"), widened(e, x)
     if not machine.fuses():
-        return _far(e, wide)
-    is_far = e.compare("ogt", "float32", e.call("fabs", "float32", x), number(NEAR, "float32"))
-    r, n = e.if_any(is_far, ("double", "i64"), lambda: _far(e, wide), lambda: _near(e, wide))
+        return _far(d, wide)
+    is_far = s.compare("ogt", s.size(x), NEAR)
+    r, n = e.if_any(is_far, ("double", "i64"), lambda: _far(d, wide), lambda: _near(d, wide))
     return r, n
 
 
-def _do(e: Elements, instruction: str, a: str, b: str | float) -> str:
-    return e.put(f"{instruction} double {a}, {b if isinstance(b, str) else _c(b)}")
-
-
-def _c(x: float) -> str:
-    return number(x, "float64")
-
-
-def _bits(e: Elements, x: str) -> str:
-    return e.put(f"bitcast double {x} to i64")
-
-
-def _near(e: Elements, x: str) -> tuple[str, str]:
+def _near(d: Arithmetic, x: str) -> tuple[str, str]:
     """For x up to ``NEAR``."""
-    shifted = e.call("fma", "float64", x, _c(2 / pi), _c(_SHIFT))
-    n = _do(e, "fsub", shifted, _SHIFT)
-    r = e.call("fma", "float64", n, _c(-pi / 2), x)
-    return e.call("fma", "float64", n, _c(-_REST), r), _bits(e, shifted)
+    shifted = d.call("fma", x, 2 / pi, _SHIFT)
+    n = d.subtract(shifted, _SHIFT)
+    return d.call("fma", n, -_REST, d.call("fma", n, -pi / 2, x)), d.bits(shifted)
 
 
-def _far(e: Elements, x: str) -> tuple[str, str]:
+def _far(d: Arithmetic, x: str) -> tuple[str, str]:
     """For x of any size; whole turns are dropped from each product with a part of 2/π, without
     rounding.
     """
-    first, *others = [_within_turn(e, _do(e, "fmul", x, part)) for part in _QUARTERS]
+    first, *others = [_within_turn(d, d.multiply(x, part)) for part in _QUARTERS]
     rest = others.pop()
     while others:
-        rest = _do(e, "fadd", others.pop(), rest)
-    nearest = e.call("rint", "float64", first)
-    rest = _do(e, "fadd", _do(e, "fsub", first, nearest), rest)
-    more = e.call("rint", "float64", rest)
-    count = _do(e, "fadd", _do(e, "fadd", nearest, more), _SHIFT)
-    return _do(e, "fmul", _do(e, "fsub", rest, more), pi / 2), _bits(e, count)
+        rest = d.add(others.pop(), rest)
+    nearest = d.call("rint", first)
+    rest = d.add(d.subtract(first, nearest), rest)
+    more = d.call("rint", rest)
+    count = d.add(d.add(nearest, more), _SHIFT)
+    return d.multiply(d.subtract(rest, more), pi / 2), d.bits(count)
 
 
-def _within_turn(e: Elements, quarters: str) -> str:
-    turns = e.call("rint", "float64", _do(e, "fmul", quarters, 0.25))
-    return _do(e, "fsub", quarters, _do(e, "fmul", turns, 4.0))
+def _within_turn(d: Arithmetic, quarters: str) -> str:
+    turns = d.call("rint", d.multiply(quarters, 0.25))
+    return d.subtract(quarters, d.multiply(turns, 4.0))
 
 
 def _sine(e: Elements, r: str, n: str) -> str:
     """The sine of ``n·π/2 + r``, in float32."""
-    is_odd = e.put(f"icmp ne i64 {e.put(f'and i64 {n}, 1')}, 0")
-    square = _do(e, "fmul", r, r)
-    found = ""
-    for even, odd in zip(_SIN, _COS, strict=True):
-        term = _c(odd) if odd == even else e.choose(is_odd, "float64", _c(odd), _c(even))
-        found = e.call("fmuladd", "float64", found, square, term) if found else term
-    found = _do(e, "fmul", found, e.choose(is_odd, "float64", _c(1), r))
-    sign = e.put(f"shl i64 {e.put(f'and i64 {n}, 2')}, 62")
-    bits = e.put(f"xor i64 {_bits(e, found)}, {sign}")
-    return e.put(f"fptrunc double {e.put(f'bitcast i64 {bits} to double')} to float")
+    d = Arithmetic(e, "float64")
+    is_odd = e.put(f"icmp ne i64 {d.integer('and', n, 1)}, 0")
+    terms = [
+        d.constant(odd) if odd == even else d.select(is_odd, odd, even)
+        for even, odd in zip(_SIN, _COS, strict=True)
+    ]
+    found = d.multiply(d.polynomial(d.multiply(r, r), terms), d.select(is_odd, 1, r))
+    sign = d.integer("shl", d.integer("and", n, 2), 62)
+    return rounded(e, d.of_bits(d.integer("xor", d.bits(found), sign)))

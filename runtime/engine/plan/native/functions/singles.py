@@ -14,8 +14,7 @@ from math import inf, nan
 from gradwire.runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.functions import avx512
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Single
-from gradwire.runtime.engine.plan.native.functions.arithmetic import constant as _c
+from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, Operand
 from gradwire.runtime.engine.plan.native.functions.powers import power
 from gradwire.runtime.engine.plan.native.functions.sines import cosine, sine
 from gradwire.runtime.engine.plan.native.writer import Writer, maximum
@@ -40,15 +39,15 @@ _SMALL_TANH = 0.85, (1.4401738299056888e-3, -7.14281527325511e-3, 2.112108282744
 """The number up to which tanh is ``x + x³·p(x²)``, and the coefficients of p."""
 
 
-class _Single(Single):
+class _Single(Arithmetic):
     """Parts of functions."""
 
     def reduced(self, x: str) -> tuple[str, str]:
         """``r`` and n, in the low bits of a float, with ``n·log 2 + r = x`` and |r| ≤ log(2)/2."""
-        shifted = self.fused(x, _c(1.44269504088896341), _c(_SHIFT))
-        n = self.subtract(shifted, _c(_SHIFT))
-        r = self.fused(n, _c(-_LN2[0]), x)
-        return self.fused(n, _c(-_LN2[1]), r), shifted
+        shifted = self.fused(x, 1.44269504088896341, _SHIFT)
+        n = self.subtract(shifted, _SHIFT)
+        r = self.fused(n, -_LN2[0], x)
+        return self.fused(n, -_LN2[1], r), shifted
 
     def small_exp(self, r: str) -> str:
         """``eʳ − 1``."""
@@ -58,12 +57,12 @@ class _Single(Single):
         """``eʳ``, what its rounding lost, and n as in ``reduced``: ``eˣ = 2ⁿ·eʳ``."""
         r, n = self.reduced(x)
         small = self.small_exp(r)
-        near_one = self.add(small, _c(1))
-        return near_one, self.subtract(small, self.subtract(near_one, _c(1))), n
+        near_one = self.add(small, 1)
+        return near_one, self.subtract(small, self.subtract(near_one, 1)), n
 
     def raised(self, x: str, n: str) -> str:
         """``2ⁿ·x`` for normal numbers, by adding n to the exponent; n is in the low bits."""
-        return self.single(self.integer("add", self.bits(x), self.integer("shl", n, 23)))
+        return self.of_bits(self.integer("add", self.bits(x), self.integer("shl", n, 23)))
 
     def normal_exp(self, x: str) -> str:
         """``eˣ`` where that is a normal number."""
@@ -78,10 +77,10 @@ class _Single(Single):
         """
         x = self.at_least(x, -104)
         near_one, _, n = self.split_exp(x)
-        tiny = self.w.compare("olt", "float32", x, _c(-87))
+        tiny = self.compare("olt", x, -87)
         more = self.w.put(f"select i1 {tiny}, i32 32, i32 0")
         found = self.raised(near_one, self.integer("add", self.bits(n), more))
-        found = self.multiply(found, self.w.choose(tiny, "float32", _c(2.0**-32), _c(1)))
+        found = self.multiply(found, self.select(tiny, 2.0**-32, 1))
         return self.choose("uno", x, x, x, found)
 
     def decaying(self, x: str) -> tuple[str, str, str]:
@@ -90,10 +89,10 @@ class _Single(Single):
         The unit is 1, or 2⁻³² where the product may be subnormal.
         """
         near_one, lost, n = self.split_exp(self.negative(self.at_most(x, 104)))
-        tiny = self.w.compare("ogt", "float32", x, _c(87))
+        tiny = self.compare("ogt", x, 87)
         bias = self.w.put(f"select i1 {tiny}, i32 {127 + 32}, i32 127")
-        power = self.single(self.integer("shl", self.integer("add", self.bits(n), bias), 23))
-        unit = self.w.choose(tiny, "float32", _c(2.0**-32), _c(1))
+        power = self.of_bits(self.integer("shl", self.integer("add", self.bits(n), bias), 23))
+        unit = self.select(tiny, 2.0**-32, 1)
         return self.multiply(near_one, power), self.multiply(lost, power), unit
 
     def logistic(self, x: str) -> str:
@@ -103,96 +102,96 @@ class _Single(Single):
         1 − d/(1+d).
         """
         decay, more, unit = self.decaying(x)
-        below = self.add(decay, _c(1))
-        lost = self.subtract(decay, self.subtract(below, _c(1)))
+        below = self.add(decay, 1)
+        lost = self.subtract(decay, self.subtract(below, 1))
         found = self.divide(decay, below)
         minus = self.negative(found)
-        share = self.subtract(_c(1), found)
+        share = self.subtract(1, found)
         rest = self.fused(minus, lost, self.fused(minus, below, decay))
         found = self.fused(self.fused(more, share, rest), share, found)
         return self.multiply(found, unit)
 
-    def log(self, x: str, more: str = _c(-0.0)) -> str:
+    def log(self, x: str, more: Operand = -0.0) -> str:
         """``log x + more`` for positive finite x, which is written as 2ᵏ·(1 + f) with f near 0."""
-        tiny = self.w.compare("olt", "float32", x, _c(2.0**-126))
-        normal = self.w.choose(tiny, "float32", self.multiply(x, _c(2.0**23)), x)
+        tiny = self.compare("olt", x, 2.0**-126)
+        normal = self.select(tiny, self.multiply(x, 2.0**23), x)
         bits = self.integer("sub", self.bits(normal), 0x3F3504F3)  # √½
         k = self.w.put(f"sitofp i32 {self.integer('ashr', bits, 23)} to float")
-        k = self.add(k, self.w.choose(tiny, "float32", _c(-23), _c(0)))
+        k = self.add(k, self.select(tiny, -23, 0))
         mantissa = self.integer("add", self.integer("and", bits, 0x007FFFFF), 0x3F3504F3)
-        f = self.subtract(self.single(mantissa), _c(1))
+        f = self.subtract(self.of_bits(mantissa), 1)
         square = self.multiply(f, f)
         y = self.multiply(self.multiply(self.polynomial(f, _LOG), f), square)
-        y = self.fused(k, _c(_LN2[1]), self.add(y, more))
-        y = self.fused(square, _c(-0.5), y)
-        return self.fused(k, _c(_LN2[0]), self.add(f, y))
+        y = self.fused(k, _LN2[1], self.add(y, more))
+        y = self.fused(square, -0.5, y)
+        return self.fused(k, _LN2[0], self.add(f, y))
 
-    def log1p_of(self, x: str, more: str = _c(-0.0)) -> str:
+    def log1p_of(self, x: str, more: Operand = -0.0) -> str:
         """``log(1 + x + more)`` for finite x > −1, corrected for the rounding of 1 + x.
 
         ``more`` must be far smaller than x.
         """
-        u = self.add(x, _c(1))
-        lost = self.subtract(x, self.subtract(u, _c(1)))
+        u = self.add(x, 1)
+        lost = self.subtract(x, self.subtract(u, 1))
         return self.log(u, self.divide(self.add(lost, more), u))
 
     def odd(self, x: str, border: float, near: str, far: str) -> str:
         """``near`` up to the border, else ``far``, with the sign of x, also where x is 0."""
-        found = self.choose("ogt", self.size(x), _c(border), far, near)
+        found = self.choose("ogt", self.size(x), border, far, near)
         return self.with_sign_of(found, x)
 
 
 def _exp(w: Writer, x: str) -> str:
     s = _Single(w)
     found = s.exp(s.at_most(x, 88.72283))
-    return s.choose("ogt", x, _c(88.72283), _c(inf), found)
+    return s.choose("ogt", x, 88.72283, inf, found)
 
 
 def _decay(w: Writer, x: str) -> str:
     s = _Single(w)
-    far = w.compare("olt", "float32", x, _c(-87))
-    near_one, _, n = s.split_exp(w.choose(far, "float32", _c(-87), x))
-    power = s.single(s.integer("shl", s.integer("add", s.bits(n), 127), 23))
-    return w.choose(far, "float32", _c(0), s.multiply(near_one, power))
+    far = s.compare("olt", x, -87)
+    near_one, _, n = s.split_exp(s.select(far, -87, x))
+    power = s.of_bits(s.integer("shl", s.integer("add", s.bits(n), 127), 23))
+    return s.select(far, 0, s.multiply(near_one, power))
 
 
 def _expm1(w: Writer, x: str) -> str:
     """``2ⁿ·(eʳ − 1) + (2ⁿ − 1)``, computed as twice its half so that 2ⁿ does not overflow."""
     s = _Single(w)
     r, shifted = s.reduced(s.at_least(s.at_most(x, 88.72283), -18))
-    half = s.single(s.integer("add", s.integer("shl", s.bits(shifted), 23), (127 - 1) << 23))
-    found = s.fused(half, s.small_exp(r), s.subtract(half, _c(0.5)))
-    found = s.choose("ogt", x, _c(88.72283), _c(inf), s.add(found, found))
-    return s.choose("oeq", x, _c(0), x, found)  # −0 stays −0
+    half = s.of_bits(s.integer("add", s.integer("shl", s.bits(shifted), 23), (127 - 1) << 23))
+    found = s.fused(half, s.small_exp(r), s.subtract(half, 0.5))
+    found = s.choose("ogt", x, 88.72283, inf, s.add(found, found))
+    return s.choose("oeq", x, 0, x, found)  # −0 stays −0
 
 
 def _log(w: Writer, x: str) -> str:
     s = _Single(w)
-    found = s.choose("oeq", x, _c(inf), x, s.log(x))
-    found = s.choose("oeq", x, _c(0), _c(-inf), found)
-    return s.choose("ult", x, _c(0), _c(nan), found)
+    found = s.choose("oeq", x, inf, x, s.log(x))
+    found = s.choose("oeq", x, 0, -inf, found)
+    return s.choose("ult", x, 0, nan, found)
 
 
 def _log1p(w: Writer, x: str) -> str:
     s = _Single(w)
-    found = s.choose("oeq", x, _c(inf), x, s.log1p_of(x))
-    found = s.choose("oeq", x, _c(-1), _c(-inf), found)
-    found = s.choose("oeq", x, _c(0), x, found)
-    return s.choose("ult", x, _c(-1), _c(nan), found)
+    found = s.choose("oeq", x, inf, x, s.log1p_of(x))
+    found = s.choose("oeq", x, -1, -inf, found)
+    found = s.choose("oeq", x, 0, x, found)
+    return s.choose("ult", x, -1, nan, found)
 
 
 def _sigmoid(w: Writer, x: str) -> str:
     """``1/(1+e⁻ˣ)``; for positive x 1 − sigmoid(−x)."""
     s = _Single(w)
     below = s.logistic(s.size(x))
-    return s.choose("olt", x, _c(0), below, s.subtract(_c(1), below))
+    return s.choose("olt", x, 0, below, s.subtract(1, below))
 
 
 def _softplus(w: Writer, x: str) -> str:
     s = _Single(w)
     decay, more, unit = s.decaying(s.size(x))
     near = s.log1p_of(*(s.multiply(part, unit) for part in (decay, more)))
-    return s.add(maximum(w, "float32", x, _c(0)), near)
+    return s.add(maximum(w, "float32", x, s.constant(0)), near)
 
 
 def _tanh(w: Writer, x: str) -> str:
@@ -203,7 +202,7 @@ def _tanh(w: Writer, x: str) -> str:
     near = s.fused(s.multiply(s.polynomial(square, coefficients), square), x, x)
     size = s.at_most(s.size(x), 9.1)
     grown = s.normal_exp(s.add(size, size))
-    far = s.add(s.divide(_c(-2), s.add(grown, _c(1))), _c(1))
+    far = s.add(s.divide(-2, s.add(grown, 1)), 1)
     return s.odd(x, border, near, far)
 
 
@@ -215,7 +214,7 @@ def _erf(w: Writer, x: str) -> str:
     size = s.at_most(s.size(x), 4)
     minus = s.negative(size)
     log = s.fused(s.polynomial(size, FAR_ERF), size, minus)
-    far = s.subtract(_c(1), s.normal_exp(log))
+    far = s.subtract(1, s.normal_exp(log))
     return s.odd(x, border, near, far)
 
 

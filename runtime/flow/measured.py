@@ -6,9 +6,9 @@ something else is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.block import Source
@@ -16,6 +16,7 @@ from gradwire.blocks.importing.kinds import is_clip
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.session.later import Later
 from gradwire.runtime.flow.numbers.finite import has_nan, is_finite
 from gradwire.runtime.flow.numbers.magnitudes import Scale, Size
 from gradwire.runtime.flow.numbers.origins import Values
@@ -29,7 +30,6 @@ from gradwire.runtime.flow.words.states import PASSING, State, Verdict
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram.measurements import Measurements, Short
-    from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.numbers.origins import Origin
@@ -76,8 +76,8 @@ class MeasuredFlow(ObservedFlow):
     """An observed flow about whose numbers nothing is worth saying."""
 
     def __init__(self, session: Session, flow: Flow, thresholds: Thresholds) -> None:
-        runs = _Later(lambda: run_losses(session, flow) or {})
-        super().__init__(flow, runs, thresholds, session.diagram)
+        made = cache(lambda: run_losses(session, flow) or {})
+        super().__init__(flow, Later(made, {}, made), thresholds, session.diagram)
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
         """The states of all wires, by path."""
@@ -105,26 +105,6 @@ class MeasuredFlow(ObservedFlow):
     def cancels(self, loss: str | None = None) -> dict[PortPath, Cancel]:
         """No ports at which contributions cancel."""
         return {}
-
-
-class _Later(Mapping[str, "Run"]):
-    """Runs that are made when one is asked for."""
-
-    def __init__(self, make: Callable[[], Mapping[str, Run]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _all(self) -> Mapping[str, Run]:
-        return self._make()
-
-    def __getitem__(self, loss: str) -> Run:
-        return self._all[loss]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
 
 
 def _are_quiet(flow: Flow, known: Measurements, thresholds: Thresholds) -> bool:

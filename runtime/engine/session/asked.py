@@ -194,10 +194,10 @@ class AskedGradients(Asked):
         if again is not None and self._late:
             if self._late_ports:
                 table = partial(again.table, "values")
-                values = Later(lambda: self.later.ports, values, table)
+                values = Later(lambda: map(str, self.later.ports), values, table)
             if self._late_wires:
                 table = partial(again.table, "contributions")
-                contributions = Later(lambda: self.later.contributions, {}, table)
+                contributions = Later(lambda: map(str, self.later.contributions), {}, table)
         if again is not None and self._writes and self._accumulates:
             total.write(self.request.wrt, again.gradients)
         elif not self._writes or self._accumulates:

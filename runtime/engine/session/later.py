@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 from numpy import typing as npt
 
 Array = npt.NDArray[Any]
-T = TypeVar("T", bound="Array | None")
+T = TypeVar("T")
 
 
 class Later(Mapping[str, T], Generic[T]):
     """Results by path, of which those in ``known`` are there, and the others come from ``rest``,
-    which raises what running raises. Their names are found out once they are asked for. Reading one
-    raises RunError if a block fails that nothing else needed.
+    which raises what running raises: reading one raises RunError if a block fails that nothing else
+    needed. All names are found out once they are asked for, or one that is not known.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Later(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _names(self) -> dict[str, None]:
-        return dict.fromkeys(map(str, self._find()))
+        return dict.fromkeys(self._find())
 
     def __getitem__(self, name: str) -> T:
         if name in self._known:
@@ -40,7 +40,7 @@ class Later(Mapping[str, T], Generic[T]):
         return self._rest()[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._known or name in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

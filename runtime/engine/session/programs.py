@@ -10,6 +10,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.lowering import lower, lower_loops
+from gradwire.runtime.engine.session.later import Later
 from gradwire.runtime.engine.session.lookup import require_choice
 from gradwire.runtime.engine.session.store import shapes_of
 
@@ -83,7 +84,10 @@ class Programs(Collection["Program"]):
         """Everything that may be fed or set, by path; that of the steps of loops once it is asked
         for.
         """
-        return _Fed(self) if self.first.flat.loops else self.first.fed()
+        known = self.first.fed()
+        if not self.first.flat.loops:
+            return known
+        return Later(lambda: self.base.fed(), known, lambda: self.base.fed())
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -148,22 +152,3 @@ class Programs(Collection["Program"]):
         leaf = flat.instances.get(PortPath(path).block)
         is_shared = leaf is not None and leaf.path in self.first.sources("variable")
         return leaf is None or (leaf.loop is not None and not is_shared)
-
-
-class _Fed(Mapping[str, "Source | Stream"]):
-    """What may be fed or set: of the steps of loops, only a name that is asked for has to be known,
-    or all names.
-    """
-
-    def __init__(self, programs: Programs) -> None:
-        self._programs = programs
-        self._first = programs.first.fed()
-
-    def __getitem__(self, path: str) -> Source | Stream:
-        return self._first[path] if path in self._first else self._programs.base.fed()[path]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._programs.base.fed())
-
-    def __len__(self) -> int:
-        return len(self._programs.base.fed())

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.convolution import (
     CONV2D,
@@ -17,13 +18,12 @@ from gradwire.runtime.calculus.primitives.convolution import (
     fill_columns,
     weight_gradient,
 )
-from gradwire.runtime.engine.plan.tasks import PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.plan.tasks import Arrays
+
+Array = NDArray[Any]
 
 
 def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
@@ -37,42 +37,63 @@ def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     replaced: dict[Task, Task] = {}
     for members in alike.values():
         if len(members) > 1:
-            columns = Columns(members[0])
+            columns = Columns(members[0].value)
             replaced |= {task: ConvolutionTask(task, columns) for task in members}
     return [replaced.get(task, task) for task in tasks] if replaced else tasks
 
 
-class Columns:
-    """Images laid out window by window, written by the first task."""
+class Layout:
+    """Images laid out for all tasks that read them so, by the first."""
 
-    def __init__(self, first: PlainTask) -> None:
+    def __init__(self, first: Value) -> None:
         self.first = first
-        self.array: NDArray[Any] | None = None
+        """The value of the first task."""
+        self.array: Array | None = None
         """Allocated when the first task is bound."""
 
+    def bind(self, images: Array) -> list[Step]:
+        """The steps that lay them out."""
+        raise NotImplementedError  # every layout has its own
 
-class ConvolutionTask(Task):
-    """A convolution or weight gradient on shared columns; all but the first depend on the first."""
 
-    def __init__(self, task: PlainTask, columns: Columns) -> None:
-        self.values = task.values
-        self.fills = task is columns.first
-        self.inputs = [*task.inputs] if self.fills else [*task.inputs, columns.first.value]
-        self._columns = columns
+class LayoutTask(Task):
+    """A task on images that are laid out; all but the first depend on the first."""
+
+    def __init__(self, task: PlainTask, layout: Layout) -> None:
+        self.values, self.layout = task.values, layout
+        self._fills = task.value is layout.first
+        self.inputs = [*task.inputs] if self._fills else [*task.inputs, layout.first]
+        self.groups: int = task.value.attributes["groups"]
 
     def bind(self, arrays: Arrays) -> list[Step]:
-        """Fill the columns, if this task is the first, and multiply."""
-        value = self.values[0]
-        geometry, groups = value.attributes["geometry"], value.attributes["groups"]
-        images, other, out = arrays[self.inputs[0]], arrays[self.inputs[1]], arrays[value]
-        steps: list[Step] = []
-        if self.fills and geometry.is_pointwise:
-            self._columns.array = columns_of(images, geometry)
-        elif self.fills:
-            columns = np.empty(columns_shape(images.shape, geometry), images.dtype)
-            self._columns.array = columns
-            steps.append(partial(fill_columns, images, columns, geometry))
-        multiply = convolve if value.primitive is CONV2D else weight_gradient
-        assert self._columns.array is not None  # the first task filled it
-        steps.append(partial(multiply, self._columns.array, other, out, groups))
-        return steps
+        """The steps that lay out images, if this task is the first, and those of the task."""
+        steps = self.layout.bind(arrays[self.inputs[0]]) if self._fills else []
+        images = self.layout.array
+        assert images is not None, "the first task is bound first"
+        return [*steps, *self.steps(images, arrays[self.inputs[1]], arrays[self.values[0]])]
+
+    def steps(self, images: Array, other: Array, out: Array) -> list[Step]:
+        """Those of the task."""
+        raise NotImplementedError  # every task has its own
+
+
+class Columns(Layout):
+    """Images window by window."""
+
+    def bind(self, images: Array) -> list[Step]:
+        """Write them out; columns of single elements are a view."""
+        geometry = self.first.attributes["geometry"]
+        if geometry.is_pointwise:
+            self.array = columns_of(images, geometry)
+            return []
+        self.array = np.empty(columns_shape(images.shape, geometry), images.dtype)
+        return [partial(fill_columns, images, self.array, geometry)]
+
+
+class ConvolutionTask(LayoutTask):
+    """A convolution or weight gradient on columns."""
+
+    def steps(self, images: Array, other: Array, out: Array) -> list[Step]:
+        """One product."""
+        multiply = convolve if self.values[0].primitive is CONV2D else weight_gradient
+        return [partial(multiply, images, other, out, self.groups)]

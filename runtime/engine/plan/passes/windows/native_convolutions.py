@@ -2,7 +2,7 @@
 
 No window is written out: the code reads the padded images themselves. The order of addition is
 its own, so results differ from those of the kernels by rounding; float16 is computed in float32
-and rounded once. Vectors go along rows of results, or else across filters (see ``filterwise``):
+and rounded once. Vectors go along rows of results, or else across filters:
 which of them leaves less of a register empty. Convolutions for which neither does well are left to
 the kernels.
 """
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
-from gradwire.runtime.engine.compiler.computing import taps
 from gradwire.runtime.engine.plan.copies.images import copying, interleaving
+from gradwire.runtime.engine.plan.passes.windows.convolutions import Layout, LayoutTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows import filterwise
-from gradwire.runtime.engine.plan.windows.correlations import correlate, rounding, wide
+from gradwire.runtime.engine.plan.windows import correlations
+from gradwire.runtime.engine.plan.windows.correlations import Correlation, wide
 from gradwire.runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
 
 if TYPE_CHECKING:
@@ -54,15 +54,14 @@ def native_convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task
     if not chosen:
         return tasks
     replaced: dict[Task, Task] = {}
-    shared: dict[tuple[Value, Geometry], SharedRows] = {}
+    layouts: dict[tuple[Value, Geometry], RowsLayout] = {}
     for task in chosen:
         if task.value.primitive is CONV2D_X:
             replaced[task] = ImageGradientTask(task)
             continue
         key = task.inputs[0], task.value.attributes["geometry"]
-        rows = shared.setdefault(key, SharedRows(task.value))
-        make = ConvolutionTask if task.value.primitive is CONV2D else WeightGradientTask
-        replaced[task] = make(task, rows)
+        layout = layouts.setdefault(key, RowsLayout(task.value))
+        replaced[task] = RowsTask(task, layout)
     return [replaced.get(task, task) for task in tasks]
 
 
@@ -82,64 +81,45 @@ def _fits(value: Value) -> bool:
         columns, filters = images[3] // geometry.stride[1], weights[1]
     else:
         columns, filters = places[1], weights[0] // groups
-    if filterwise.suits(value.dtype, filters, columns):
+    if correlations.goes_across(value.dtype, filters, columns):
         return True
     few = groups > 1 or (value.primitive is CONV2D_X and math.prod(weights) < MANY)
     return columns >= (SHORT if few else SHORTEST)
 
 
-class SharedRows:
-    """Images as rows, for all tasks that read them: filled by the first."""
+class RowsLayout(Layout):
+    """Images as rows."""
 
     def __init__(self, first: Value) -> None:
-        self.filled_with = first
-        """The value of the task that fills the rows."""
-        geometry, images = first.attributes["geometry"], first.inputs[0].shape
-        image = images[2], images[3]
-        (rows, (self.down,)), (columns, (self.along,)) = (
-            forward(axis, image, geometry) for axis in (0, 1)
-        )
-        self.rows = Rows(rows, columns)
-        self.array: Array | None = None
-        """Allocated when the first task is bound."""
+        super().__init__(first)
+        geometry, image = first.attributes["geometry"], first.inputs[0].shape[2:]
+        (rows, (down,)), (columns, (along,)) = (forward(i, image, geometry) for i in (0, 1))
+        self.rows, self._phases = Rows(rows, columns), (down, along)
 
     def bind(self, images: Array) -> list[Step]:
-        """The steps that fill the rows."""
-        self.array, copies = self.rows.laid(self.filled_with, images, wide(images.dtype))
+        """Copy what does not lie so."""
+        self.array, copies = self.rows.laid(self.first, images, wide(images.dtype))
         return [copying(target, source) for target, source in copies]
 
-
-class _RowsTask(Task):
-    """A task on shared rows; all but the first depend on the first."""
-
-    def __init__(self, task: PlainTask, shared: SharedRows) -> None:
-        self.values = task.values
-        self._fills = task.value is shared.filled_with
-        self.inputs = [*task.inputs] if self._fills else [*task.inputs, shared.filled_with]
-        self._shared = shared
-        self._groups: int = task.value.attributes["groups"]
-
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """The steps that fill the rows, if this task is the first, and those of the task."""
-        steps = self._shared.bind(arrays[self.inputs[0]]) if self._fills else []
-        assert self._shared.array is not None, "the first task is bound first"
-        return [*steps, *self._steps(self._shared.array, arrays)]
-
-    def _steps(self, images: Array, arrays: Arrays) -> list[Step]:
-        raise NotImplementedError  # every task has its own
+    def correlation(self, value: Value, images: Array) -> Correlation:
+        """The windows of all results."""
+        return Correlation(value, images, self.rows, *self._phases)
 
 
-class ConvolutionTask(_RowsTask):
-    """One convolution."""
+class RowsTask(LayoutTask):
+    """A convolution, or its transpose in the weights."""
 
-    def _steps(self, images: Array, arrays: Arrays) -> list[Step]:
-        shared, value = self._shared, self.values[0]
-        out, w = arrays[value], arrays[self.inputs[1]]
+    layout: RowsLayout
+
+    def steps(self, images: Array, other: Array, out: Array) -> list[Step]:
+        """What adds up products, and rounds them."""
+        (value,) = self.values
+        windows = self.layout.correlation(value, images)
+        if value.primitive is CONV2D_W:
+            return windows.by_gradients(other, out, self.groups)
         target = out if out.dtype == images.dtype else np.empty(out.shape, images.dtype)
-        weights = w.reshape(self._groups, -1, *w.shape[1:])
-        how = shared.rows, shared.down, shared.along
-        steps = correlate(value, images, *how, weights, target)
-        return steps if target is out else [*steps, rounding(out, target)]
+        steps = windows.by_weights(other.reshape(self.groups, -1, *other.shape[1:]), target)
+        return steps if target is out else [*steps, copying(out, target)]
 
 
 class ImageGradientTask(Task):
@@ -201,28 +181,4 @@ def _phase(
         return []
     value, gradients, rows, weights = sources
     some = weights[..., row.window, column.window]
-    return correlate(value, gradients, rows, row, column, some, out)
-
-
-class WeightGradientTask(_RowsTask):
-    """The transpose of one convolution in the weights."""
-
-    def _steps(self, images: Array, arrays: Arrays) -> list[Step]:
-        shared, groups = self._shared, self._groups
-        other, out = arrays[self.inputs[1]], arrays[self.values[0]]
-        steps: list[Step] = []
-        g = other
-        if g.dtype != images.dtype or not g.flags.c_contiguous:
-            g = np.empty(other.shape, images.dtype)
-            steps.append(partial(np.copyto, g, other))
-        filters = out.shape[0] // groups
-        is_plain = out.dtype == g.dtype and out.flags.c_contiguous
-        found = out if is_plain else np.empty(out.shape, g.dtype)
-        how = shared.down, shared.along
-        windows = shared.rows.windows(images, out.shape[1], *how)
-        if filterwise.suits(images.dtype, filters, shared.along.positions):
-            places = shared.rows.places(images, *how)
-            steps += filterwise.multiply(self.values[0], windows, places, g, found)
-        else:
-            steps.append(taps(windows, g, found, groups))
-        return steps if found is out else [*steps, rounding(out, found)]
+    return Correlation(value, gradients, rows, row, column).by_weights(some, out)

@@ -15,19 +15,18 @@ from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import Kernel, machine
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
-    ConvolutionTask,
     ImageGradientTask,
-    WeightGradientTask,
+    RowsTask,
 )
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.windows import filterwise
+from gradwire.runtime.engine.plan.windows import correlations
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.schedule import Nest
 
 pytest.importorskip("llvmlite")
 
-NATIVE = {ConvolutionTask, ImageGradientTask, WeightGradientTask}
+NATIVE = {RowsTask, ImageGradientTask}
 Array = np.ndarray[Any, Any]
 
 
@@ -210,7 +209,7 @@ def test_only_what_pays_is_compiled(
 ) -> None:
     """Where vectors don't go across filters."""
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    monkeypatch.setattr(filterwise, "suits", lambda *_: False)
+    monkeypatch.setattr(correlations, "goes_across", lambda *_: False)
     three = Three(2, 8, 8, image, Geometry((3, 3)), groups)
     for output, expected in zip(three.outputs, compiled, strict=True):
         plan = Plan([output], (passes.native_convolutions,))
@@ -345,7 +344,7 @@ def test_images_are_laid_out_by_whoever_comes_first(eager: None) -> None:
     bias = xp.mean(other, (0, 2, 3))
     y = xp.relu(layer.out + xp.reshape(bias, (4, 1, 1)))
     plan = Plan([y], (passes.native_convolutions,))
-    assert tasks_of(plan).count(ConvolutionTask) == 2
+    assert tasks_of(plan).count(RowsTask) == 2
     found, expected = both([y], layer.numbers())
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
 
@@ -355,7 +354,7 @@ def test_products_of_many_channels_are_left_to_the_library(
 ) -> None:
     """Of single elements, whatever the step; and of short rows, where vectors go along them."""
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    monkeypatch.setattr(filterwise, "suits", lambda *_: False)
+    monkeypatch.setattr(correlations, "goes_across", lambda *_: False)
     pointwise = Geometry((1, 1)), Geometry((1, 1), (2, 2))
     for case in (*(Three(2, 64, 64, (28, 28), geometry) for geometry in pointwise),
                  Three(2, 64, 64, (7, 7), Geometry((3, 3), padding=((1, 1), (1, 1))))):  # fmt: skip

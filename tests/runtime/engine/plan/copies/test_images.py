@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.plan.copies.images import Planes, interleaving
+from gradwire.runtime.engine.plan.copies.images import Planes, copying, interleaving
+from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import machine
 
 pytest.importorskip("llvmlite")
@@ -43,6 +44,20 @@ def test_parts_of_images_with_gaps(
             pair[0] - pair[1],
         )
         np.testing.assert_array_equal(beside, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_second_column_is_copied_by_machine_code(dtype: str) -> None:
+    whole = drawn(2, 3, 9, 43, dtype=dtype)
+    for source in (whole[:, :, ::2, ::2], whole[:, 1:, 1:, 1:-1:2], whole[:, :1, :, 3::2]):
+        memory = np.full((2, 3, 9, 24), 7, dtype)
+        out = memory[:, : source.shape[1], : source.shape[2], 1 : source.shape[3] + 1]
+        expected = memory.copy()
+        expected[:, : source.shape[1], : source.shape[2], 1 : source.shape[3] + 1] = source
+        step = copying(out, source)
+        assert isinstance(step, Job)
+        step()
+        np.testing.assert_array_equal(memory, expected)
 
 
 def test_constants_and_columns_that_lie_backwards() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
+from gradwire.runtime.engine.compiler.elements import Elements
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 if TYPE_CHECKING:
@@ -40,18 +41,13 @@ class Emitter:
         self, start: str | int, stop: str | int, carried: Sequence[str] = ()
     ) -> Iterator[tuple[str, list[str]]]:
         """A loop over int64 that carries vectors with these first values: its number, and theirs,
-        which ``_carry`` gives their next ones. After the loop they have the last ones.
+        whose next ones are named ``x.next``. After the loop they have the last ones.
         """
         name = f"loop{self._loops}"
         self._loops += 1
         names = {f"%{name}.x{i}": first for i, first in enumerate(carried)}
         with self.w.loop(name, start, stop, names) as number:
             yield number, list(names)
-
-    def _carry(self, names: Sequence[str], following: Sequence[str]) -> None:
-        """The last instructions have made these; each is what a name is in the next turn."""
-        for name, x in zip(names, following, strict=True):
-            self.w.name(x, f"{name}.next")
 
     def _moved(self, place: Place, axis: Axis, count: str | int) -> Place:
         """The place so many steps further along an axis."""
@@ -147,28 +143,20 @@ class Emitter:
 
     def _square(self, rows: list[Place], first: str, total: str, left: str | None = None) -> None:
         """As many elements of each row as a vector has; with ``left``, so many of them."""
-        w, axis = self.w, self.fold.axes[0]
+        w, axis, e, dtype = self.w, self.fold.axes[0], Elements(self.w), self.nest.store.dtype
         backwards = self._steps[0][axis] < 0
         away = w.multiply(first, w.bytes)
         back = w.subtract(-(w.lanes - 1) * w.bytes, away) if backwards else away
-        mask, places = None, [w.add(row[0], back) for row in rows]
-        if left is None:
-            found = [w.load(x) for x in places]
-        else:
-            (mask,) = w.lanes_before(left, 1)
-            read = w.lanes_from(w.subtract(w.lanes, left)) if backwards else mask
-            found = [w.load_where(read, x) for x in places]
+        read = mask = None if left is None else w.lanes_before(left)
+        if left is not None and backwards:
+            read = w.lanes_from(w.subtract(w.lanes, left))
+        columns = w.transposed([e.load(dtype, w.add(row[0], back), some=read) for row in rows])
         sums: list[str] = []
-        columns = w.transposed(found)
         for column in reversed(columns) if backwards else columns:
             sums.append(w.plus(sums[-1] if sums else total, column))
-        self._carry([total], [sums[-1]])
-        sums[-1] = f"{total}.next"
+        sums[-1] = w.name(sums[-1], f"{total}.next")
         for vector, row in zip(w.transposed(sums), rows, strict=True):
-            if mask is None:
-                w.store(vector, w.add(row[1], away))
-            else:
-                w.store_where(mask, vector, w.add(row[1], away))
+            e.store(dtype, vector, w.add(row[1], away), mask)
 
     # copies
 

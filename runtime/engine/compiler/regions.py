@@ -342,7 +342,7 @@ class Regions:
 
         def rest(number: str | int, sums: _Sums) -> _Sums:
             away = w.multiply(number, lanes)
-            (mask,) = w.lanes_before(w.subtract(left, away), 1)
+            mask = w.lanes_before(w.subtract(left, away))
             here = _Here(0, w.add(done, away), 1, mask)
             return self._body(loop, here, folds, sums, {})
 

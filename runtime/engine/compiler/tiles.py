@@ -312,7 +312,7 @@ class Tiles(Emitter):
         w, found = self.w, list(sums)
 
         def number(line: _Line) -> str:
-            return w.spread(self._at(line, k), 0)
+            return w.spread(self._at(line, k))
 
         def vector(line: _Line) -> str:
             return w.load(self._at(line, k))

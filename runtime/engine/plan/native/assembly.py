@@ -91,10 +91,9 @@ class Assembly:
         how = "fpext" if size < self.bytes else "fptrunc"
         return self.put(f"{how} {kind} {found} to {self.vector}")
 
-    def spread(self, address: str, index: int) -> str:
-        """The element of this index at an address, as a vector of equals."""
-        place = self.pointer(address, index * self.bytes)
-        return self.everywhere(self.element, self.put(f"load {self.element}, ptr {place}"))
+    def spread(self, address: str) -> str:
+        """The element at an address, as a vector of equals."""
+        return self.everywhere(self.element, self.load_element(address))
 
     def load_element(self, address: str) -> str:
         """One element."""
@@ -205,31 +204,11 @@ class Assembly:
         counted = ", ".join(f"i64 {i}" for i in range(self.lanes))
         return self.put(f"icmp sge {whole} <{counted}>, {self.everywhere('i64', lane)}")
 
-    def lanes_before(self, count: str, vectors: int) -> list[str]:
-        """Masks of the first ``count`` lanes of some vectors together."""
+    def lanes_before(self, count: str) -> str:
+        """A mask of the first so many lanes."""
         whole = f"<{self.lanes} x i64>"
-        ends = self.everywhere("i64", count)
-        return [
-            self.put(
-                f"icmp slt {whole} "
-                f"<{', '.join(f'i64 {v * self.lanes + i}' for i in range(self.lanes))}>, {ends}"
-            )
-            for v in range(vectors)
-        ]
-
-    def load_where(self, mask: str, address: str) -> str:
-        """A vector, 0 where the mask is not set; nothing is read there."""
-        return self._call(
-            self.vector, f"llvm.masked.load.{self._suffix}.p0", f"ptr {self.pointer(address)}",
-            f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}", f"{self.vector} zeroinitializer",
-        )  # fmt: skip
-
-    def store_where(self, mask: str, vector: str, address: str) -> None:
-        """Write a vector where the mask is set."""
-        self._run(
-            f"llvm.masked.store.{self._suffix}.p0", f"{self.vector} {vector}",
-            f"ptr {self.pointer(address)}", f"i32 {self.bytes}", f"<{self.lanes} x i1> {mask}",
-        )  # fmt: skip
+        counted = ", ".join(f"i64 {i}" for i in range(self.lanes))
+        return self.put(f"icmp slt {whole} <{counted}>, {self.everywhere('i64', count)}")
 
     def fetch(self, address: str, *, for_writing: bool) -> None:
         """Bring what lies at an address into a cache, the first-level one for writing."""

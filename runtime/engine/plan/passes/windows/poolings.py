@@ -90,13 +90,11 @@ class _Pattern:
         shared = self._shared(task.inputs[0], geometry)
         if shared is None:
             g = self._repeated(task.inputs[0])
-            return {} if g is None else {task: OverlapTask(value, None, g, geometry)}
-        beside = geometry.window == geometry.stride and geometry.apart and not _pads(geometry)
-        make = SharesTask if beside else OverlapTask
+            return {} if g is None else {task: GradientTask(value, None, g, geometry)}
         last = self._graph.clipping(value)
         if last is None or last[1] is not shared[0]:
-            return {task: make(value, *shared, geometry)}
-        return {task: None, last[0]: make(last[0].value, *shared, geometry, is_clipped=True)}
+            return {task: GradientTask(value, *shared, geometry)}
+        return {task: None, last[0]: GradientTask(last[0].value, *shared, geometry, True)}
 
     def _repeated(self, value: Value) -> Value | None:
         """The number of each window that is repeated for all of its elements."""
@@ -175,43 +173,7 @@ class PoolTask(Task):
         return [*steps, planes.step()]
 
 
-class SharesTask(Task):
-    """The gradient of images whose windows' largest elements have gradients ``g``.
-
-    An element of several windows adds up what each gives it.
-    """
-
-    def __init__(
-        self, value: Value, images: Value, g: Value, geometry: Geometry, is_clipped: bool = False
-    ) -> None:
-        self.values, self.inputs = (value,), (images, g)
-        self._geometry, self._is_clipped = geometry, is_clipped
-
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step, and zeros around the windows."""
-        images, g = (arrays[x] for x in self.inputs)
-        out, g, geometry = arrays[self.values[0]], g[0, 0], self._geometry
-        planes = Planes(out.dtype.name, g.shape)
-        elements = _elements(planes, images, geometry)
-        given, zero = planes.read(g), planes.constant(0)
-        most, ties, share = _shared(planes, elements, given)
-        # 0 · g, or NaN where that is largest.
-        nothing = planes.put("subtract", given, given)
-        is_number = planes.put("equal", most, most, dtype="bool")
-        lost = planes.put("where", is_number, nothing, most)
-        won = planes.put("without_sign", share)
-        targets = [out[:, :, i :: geometry.stride[0]] for i in range(geometry.window[0])]
-        for number, (x, tie) in enumerate(zip(elements, ties, strict=True)):
-            part = planes.put("where", tie, won, lost)
-            part = _clipped(planes, part, x, zero) if self._is_clipped else part
-            row, column = divmod(number, geometry.window[1])
-            planes.write(part, targets[row], geometry.stride[1], column)
-        rows, columns = (n * step for n, step in zip(g.shape[2:], geometry.window, strict=True))
-        rests = out[:, :, rows:], out[:, :, :rows, columns:]
-        return [planes.step(), *(partial(rest.fill, 0) for rest in rests if rest.size)]
-
-
-class OverlapTask(Task):
+class GradientTask(Task):
     """The image that adds up what windows give to its elements.
 
     With ``images`` that is the gradient of the largest element of each, shared by all that are so
@@ -231,10 +193,38 @@ class OverlapTask(Task):
         self._geometry, self._is_clipped = geometry, is_clipped
 
     def bind(self, arrays: Arrays) -> list[Step]:
+        """Some steps; those of windows beside each other need no other memory."""
+        g, *given = (arrays[x] for x in self.inputs)
+        geometry, out = self._geometry, arrays[self.values[0]]
+        are_beside = geometry.window == geometry.stride and geometry.apart and not _pads(geometry)
+        if given and are_beside:
+            return self._beside(given[0], g[0, 0], out)
+        return self._around(given[0] if given else None, g[0, 0], out)
+
+    def _beside(self, images: Array, g: Array, out: Array) -> list[Step]:
+        """One step, and zeros around the windows."""
+        geometry, planes = self._geometry, Planes(out.dtype.name, g.shape)
+        elements = _elements(planes, images, geometry)
+        given, zero = planes.read(g), planes.constant(0)
+        most, ties, share = _shared(planes, elements, given)
+        # 0 · g, or NaN where that is largest.
+        nothing = planes.put("subtract", given, given)
+        is_number = planes.put("equal", most, most, dtype="bool")
+        lost = planes.put("where", is_number, nothing, most)
+        won = planes.put("without_sign", share)
+        rows, columns = geometry.stride
+        targets = [out[:, :, i::rows] for i in range(rows)]
+        for number, (x, tie) in enumerate(zip(elements, ties, strict=True)):
+            part = planes.put("where", tie, won, lost)
+            part = _clipped(planes, part, x, zero) if self._is_clipped else part
+            planes.write(part, targets[number // columns], columns, number % columns)
+        high, wide = (n * step for n, step in zip(g.shape[2:], geometry.stride, strict=True))
+        rests = out[:, :, high:], out[:, :, :high, wide:]
+        return [planes.step(), *(partial(rest.fill, 0) for rest in rests if rest.size)]
+
+    def _around(self, given: Array | None, g: Array, out: Array) -> list[Step]:
         """Find what wins in each window, and add it up; some steps copy."""
         (value,), geometry = self.values, self._geometry
-        g, *given = (arrays[x] for x in self.inputs)
-        g, out = g[0, 0], arrays[value]
         spare = out.shape[3] % geometry.stride[1]
         (down, rows), (along, columns) = (
             transposed(axis, out.shape[2:], geometry) for axis in (0, 1)
@@ -246,14 +236,12 @@ class OverlapTask(Task):
             target = allocate(value, (*out.shape[:3], out.shape[3] + spare), out.dtype)
         image, most, won = target, g, g
         steps: list[Step] = []
-        if given or g.shape != shape:
+        if given is not None or g.shape != shape:
             won, g = _filled(value, shape, 0), g[:, :, seen, beside]
             gains = won[:, :, inside, within]
-            if not given:
-                steps = [copying(gains, g)]
-        if given:
+        if given is not None:
             most = _filled(value, shape, np.nan)
-            steps, framed = _padded(value, given[0], geometry, -np.inf, spare)
+            steps, framed = _padded(value, given, geometry, -np.inf, spare)
             planes = Planes(value.dtype, g.shape)
             elements = _elements(planes, framed, geometry)
             largest, _, share = _shared(planes, elements, planes.read(g))
@@ -261,10 +249,12 @@ class OverlapTask(Task):
             planes.write(share, gains)
             steps.append(planes.step())
             image = framed[..., geometry.padding[0][0] :, geometry.padding[1][0] :]
+        elif won is not g:
+            steps = [copying(gains, g)]
         for phase in rows:
             planes = Planes(value.dtype, (*out.shape[:2], phase.positions, columns[0].positions))
             above = [(won[:, :, i:], most[:, :, i:]) for _, i in phase.taps]
-            sources = image[:, :, phase.places] if given else None
+            sources = None if given is None else image[:, :, phase.places]
             self._add_up(planes, above, columns, sources, target[:, :, phase.places])
             steps.append(planes.step())
         return [*steps, copying(out, target[..., : out.shape[3]])] if spare else steps

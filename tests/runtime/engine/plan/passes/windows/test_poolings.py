@@ -14,7 +14,7 @@ from gradwire.runtime.calculus.primitives.convolution import Geometry
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.windows.poolings import OverlapTask, PoolTask, SharesTask
+from gradwire.runtime.engine.plan.passes.windows.poolings import GradientTask, PoolTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -73,7 +73,7 @@ def test_largest_elements_share_their_gradient_bit_for_bit(
     """Ties, zeros of both signs, infinities and what is no number, in images and gradients."""
     pooled = Pooled("max_pool", (2, 3, *image), dtype, window=window, stride=window, relu=relu)
     kinds = pooled.kinds()
-    assert kinds.count(PoolTask) == kinds.count(SharesTask) == 1
+    assert kinds.count(PoolTask) == kinds.count(GradientTask) == 1
     assert len(kinds) <= 3 + relu
     rng = np.random.default_rng(0)
     for numbers in (rng.standard_normal(2 * 3 * 64 * 64), rng.integers(0, 3, 9999),
@@ -90,7 +90,7 @@ def test_largest_elements_share_their_gradient_bit_for_bit(
 def test_means_are_those_of_the_kernels(window: tuple[int, int], dtype: str, eager: None) -> None:
     pooled = Pooled("avg_pool", (2, 3, 9, 21), dtype, window=window, stride=window)
     kinds = pooled.kinds()
-    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
+    assert kinds.count(PoolTask) == kinds.count(GradientTask) == 1
     rng = np.random.default_rng(0)
     given = rng.standard_normal(9999).astype(dtype), rng.choice(NUMBERS, 9999).astype(dtype)
     found, expected = pooled.run(given, passes.poolings), pooled.run(given)
@@ -122,7 +122,7 @@ def test_windows_that_overlap_share_their_gradients_bit_for_bit(
     """An element of several windows has the sum of its shares, in the order of the kernels."""
     pooled = Pooled("max_pool", (2, 3, *image), dtype, relu=relu, **WINDOWS[name])
     kinds = pooled.kinds()
-    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
+    assert kinds.count(PoolTask) == kinds.count(GradientTask) == 1
     assert len(kinds) <= 3 + relu
     rng = np.random.default_rng(0)
     for numbers in (rng.standard_normal(9999), rng.integers(0, 3, 9999),
@@ -142,7 +142,7 @@ def test_means_of_windows_that_overlap(
 ) -> None:
     pooled = Pooled("avg_pool", (2, 3, *image), dtype, **WINDOWS[name])
     kinds = pooled.kinds()
-    assert kinds.count(PoolTask) == kinds.count(OverlapTask) == 1
+    assert kinds.count(PoolTask) == kinds.count(GradientTask) == 1
     rng = np.random.default_rng(0)
     given = rng.standard_normal(9999).astype(dtype), rng.choice(NUMBERS, 9999).astype(dtype)
     found, expected = pooled.run(given, passes.poolings), pooled.run(given)
@@ -195,7 +195,7 @@ def test_results_do_not_depend_on_the_number_of_threads(
 )
 def test_the_rest_is_left_to_the_kernels(how: dict[str, Any]) -> None:
     pooled = Pooled("max_pool", **{"window": (2, 2), "stride": (2, 2), **how})
-    assert not {PoolTask, SharesTask, OverlapTask} & {*pooled.kinds()}
+    assert not {PoolTask, GradientTask} & {*pooled.kinds()}
 
 
 def test_windows_that_are_kept_are_there(eager: None) -> None:

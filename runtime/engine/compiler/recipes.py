@@ -57,6 +57,8 @@ class Recipe(NamedTuple):
     by_line: frozenset[int] = frozenset()
     across: bool = False
     is_short: bool = False
+    is_listed: bool = False
+    """Whether a table, at the end of the frame, says to which rows they are added."""
 
     @property
     def is_fold(self) -> bool:

@@ -169,7 +169,7 @@ class Regions:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe, self.order = recipe, Order(recipe)
         tables = sum(place.table is not None for _, place in recipe.operands)
-        places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables
+        places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables + recipe.is_listed
         frame = tuple(f"{x}{i}" for i in range(places) for x in ("base", "step"))
         self.w = Assembly("region", "float32", machine.lanes(), frame)
         self.e = Elements(self.w)
@@ -188,8 +188,13 @@ class Regions:
         """The function ``region``: ``(frame, scratch, start, stop)`` computes rows."""
         w, recipe = self.w, self.recipe
         with w.loop("row", "%start", "%stop") as number:
-            places = range(recipe.arrays + len(recipe.totals) + len(recipe.added))
-            self._rows = [w.add(f"%base{i}", w.multiply(number, f"%step{i}")) for i in places]
+            rows = [number] * (recipe.arrays + len(recipe.totals))
+            last = len(rows) + len(recipe.added)
+            to = w.entry(f"%base{last}", number) if recipe.is_listed else number
+            rows += [to] * len(recipe.added)
+            self._rows = [
+                w.add(f"%base{i}", w.multiply(row, f"%step{i}")) for i, row in enumerate(rows)
+            ]
             if not recipe.across:
                 self._whole(_Here(0, 0, 1, None))
             else:

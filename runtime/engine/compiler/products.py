@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwire.runtime.engine.compiler.schedule import (
-    TURN,
-    WRITE,
     Nest,
     Order,
     Schedule,
@@ -37,6 +35,9 @@ ACROSS = 10.0
 
 WRITTEN_OUT = 8
 """Steps of a fold that are written out at most."""
+
+TURN, WRITE = 6.0, 1.0
+"""Cycles for a turn of a loop around others, and for writing a vector."""
 
 TABLE = 1
 """Reads of tables in a step."""
@@ -106,9 +107,10 @@ def tiled(store: Store, lanes: int) -> Schedule | None:
 
 
 def tilings(store: Store) -> Iterator[Schedule]:
-    """All ways."""
-    costs = _costs(store)
-    return iter(()) if costs is None else map(costs.laid_out, costs.choices())
+    """All ways, the cheapest first."""
+    if (costs := _costs(store)) is not None:
+        for choice in sorted(costs.choices(), key=lambda choice: choice.cost):
+            yield costs.laid_out(choice)
 
 
 def _costs(store: Store) -> _Products | None:
@@ -344,4 +346,4 @@ class _Products:
         turns = (
             count * numbers[f"tiles_{cut}"] if cut else self.batch[0].extent if self.batch else 1
         )
-        return Schedule(nest, numbers, turns, choice.cost, room)
+        return Schedule(nest, numbers, turns, room)

@@ -10,7 +10,7 @@ import numpy as np
 from gradwire.runtime.engine.compiler.computing import Computation
 from gradwire.runtime.engine.compiler.folding import Folded, folded
 from gradwire.runtime.engine.compiler.front import copy_of, store_of
-from gradwire.runtime.engine.compiler.schedule import Schedule, schedules
+from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
 
 NUMPY = {"sum": np.sum, "max": np.max, "min": np.min}
@@ -35,7 +35,7 @@ def ways(name: str, x: Any, **attributes: Any) -> list[Schedule | Folded]:
     strides, is_copy = np.empty(shape, dtype).strides, name == "copy"
     store = copy_of(x, strides, dtype) if is_copy else store_of(name, attributes, x, strides)
     if store.term.how in (COPY, RUNNING):
-        return list(schedules(store))
+        return [scheduled(store)]
     found = folded(store)
     return [] if found is None else [found]
 

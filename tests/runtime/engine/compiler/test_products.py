@@ -86,7 +86,7 @@ class Drawn:
         """All schedules, the best one first."""
         strides = self.out(np.empty(int(np.prod(self.shape)), self.dtype)).strides
         store = product_of(self.left, self.right, self.shape, strides)
-        return sorted(tilings(store), key=lambda x: x.cost)
+        return list(tilings(store))
 
     def check(self, schedule: Schedule) -> None:
         """A schedule computes what numpy does, in memory beside which nothing is written."""

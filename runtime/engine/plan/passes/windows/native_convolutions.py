@@ -92,7 +92,8 @@ class RowsLayout(Layout):
 
     def __init__(self, first: Value) -> None:
         super().__init__(first)
-        geometry, image = first.attributes["geometry"], first.inputs[0].shape[2:]
+        geometry, images = first.attributes["geometry"], first.inputs[0].shape
+        image = images[2], images[3]
         (rows, (down,)), (columns, (along,)) = (forward(i, image, geometry) for i in (0, 1))
         self.rows, self._phases = Rows(rows, columns), (down, along)
 

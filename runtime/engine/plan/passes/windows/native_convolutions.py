@@ -34,15 +34,8 @@ Array = NDArray[Any]
 LARGE = 1 << 18
 """Multiplications from which compiling a convolution is worthwhile."""
 
-SHORTEST = 8
+SHORTEST = 4
 """Results in a row below which columns and a matrix product are faster."""
-
-SHORT = 4
-"""Results in a row below which they are so for groups, and for gradients of images by few weights.
-"""
-
-MANY = 1 << 15
-"""Weights that are many."""
 
 WIDE = 1 << 12
 """Weights of single elements from which their matrix product is faster."""
@@ -83,8 +76,7 @@ def _fits(value: Value) -> bool:
         columns, filters = places[1], weights[0] // groups
     if correlations.goes_across(value.dtype, filters, columns):
         return True
-    few = groups > 1 or (value.primitive is CONV2D_X and math.prod(weights) < MANY)
-    return columns >= (SHORT if few else SHORTEST)
+    return columns >= SHORTEST
 
 
 class RowsLayout(Layout):

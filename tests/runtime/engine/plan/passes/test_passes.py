@@ -46,7 +46,7 @@ CODE = (
     "native_products", "small_products", "poolings", "short", "compiled", "solutions",
 )  # fmt: skip
 EAGER = {
-    "native_convolutions": {"LARGE": 1, "SHORTEST": 1, "SHORT": 1},
+    "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
     "native_products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},

@@ -227,12 +227,12 @@ FLOOR_DIVIDE = _binary("floor_divide", _division(np.floor_divide, "quotient"),
                        lambda xp, g, out, a, b: xp.zeros_like(b),
                        Spelling(torch='torch.div(a, b, rounding_mode="floor")',
                                 jax="lax.stop_gradient(jnp.floor_divide(a, b))",
-                                javascript="quotientOf(a,b,f)"))
+                                javascript="quotientOf(a,b,f)", scalar="a//b"))
 REMAINDER = _binary("remainder", _division(np.remainder, "remainder"),
                     lambda xp, g, out, a, b: g,
                     lambda xp, g, out, a, b: -g * xp.floor_divide(a, b),
                     Spelling(torch="torch.remainder(a, b)", jax="_remainder(a, b)",
-                             javascript="remainderOf(a,b)"))
+                             javascript="remainderOf(a,b)", scalar="a%b"))
 POWER = replace(
     _binary("power", power_kernel, _power_base, _power_exponent,
             operator("**", javascript="powerOf(a,b)", scalar="sqrt(a) if b==0.5 else pow(a,b)",

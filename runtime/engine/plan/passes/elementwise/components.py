@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import native_name
-from gradwire.runtime.engine.plan.passes.elementwise.exponents import Exponents, attributes_of
-from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
+from gradwire.runtime.engine.plan.passes.elementwise.programs import (
+    Exponents,
+    Program,
+    attributes_of,
+)
 from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, kinds_of, narrowed
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions

@@ -16,13 +16,14 @@ from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, 
 from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import address, native_name
-from gradwire.runtime.engine.plan.passes.elementwise.exponents import (
+from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.elementwise.programs import (
     Exponents,
+    Program,
     attributes_of,
     for_exponents,
+    is_share,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
-from gradwire.runtime.engine.plan.passes.elementwise.programs import Program, is_share
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     FOLDS,
     ColumnSum,

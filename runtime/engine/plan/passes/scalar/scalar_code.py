@@ -6,7 +6,7 @@ dtype before anything reads it, so no number depends on what a region consists o
 - a float32 sum, difference, product, quotient or square root that is computed in float64 and then
   rounded has the bits that IEEE 754 requires;
 - transcendental functions of float32 are computed in float64 and rounded, by their kernels too;
-- quotients and remainders that jump where a rounding differs are left to their kernels.
+- floors of quotients of float32, which jump where a rounding differs, are left to their kernel.
 
 Rounding costs twice as much as arithmetic. Values that don't depend on each other are rounded in
 one call, and a local variable is reused once its value is dead: a function of thousands of
@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import CAST
+from gradwire.runtime.calculus.primitives.elementwise import FLOOR_DIVIDE
 from gradwire.runtime.engine.plan.native.machine import address
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ _FEWEST = 3
 _LISTED = 4
 """Inputs from which their block of memory is read as a whole, and elements for each of them."""
 
-KERNELS = frozenset({"floor_divide", "remainder"})
-"""Primitives that jump where a rounding differs: computed by their kernels in every dtype."""
-
-_EXACT = KERNELS | {
+_EXACT = frozenset({
     "negative", "abs", "where", "maximum", "minimum", "relu", "sign", "floor", "ceil", "round",
-}  # fmt: skip
+    "floor_divide",
+})  # fmt: skip
 """Primitives whose results are numbers of their dtype if their operands are."""
 
 BUILT_IN: dict[str, Any] = {
@@ -70,7 +68,10 @@ BUILT_IN: dict[str, Any] = {
         "pow", "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "atan2",
         "erf", "copysign", "floor", "ceil",
     )
-} | {"abs": abs, "round": round, "float": float}  # fmt: skip
+} | {
+    "abs": abs, "round": round, "float": float,
+    "quotient": lambda a, b: float(np.floor_divide(np.float32(a), np.float32(b))),
+}  # fmt: skip
 """The functions in expressions, by name."""
 
 _VALUE = re.compile(r"\b(v\d+)\b")
@@ -153,8 +154,6 @@ def operation_by_operation(
 
 def _function(task: PlainTask) -> Function:
     """One operation on numbers of Python."""
-    if task.value.primitive.name in KERNELS:
-        return _kernel(task)
     parameters = _INPUTS[: len(task.inputs)]
     return _compiled(",".join(parameters), _expression(task, parameters))
 
@@ -260,16 +259,13 @@ class _Code:
 
     def _text(self, task: PlainTask) -> str:
         operands = [self._names.get(x) or self._read(x) for x in task.inputs]
-        if task.value.primitive.name not in KERNELS:
-            return _expression(task, operands)
-        name = f"{task.value.primitive.name}_{task.value.dtype}"
-        if name not in self.bound:
-            self.bound[name] = _kernel(task)
-        return f"{name}({','.join(operands)})"
+        return _expression(task, operands)
 
 
 def _expression(task: PlainTask, operands: Sequence[str]) -> str:
     """The expression for what a task computes, from those for its operands."""
+    if task.value.primitive is FLOOR_DIVIDE and task.value.dtype == "float32":
+        return f"quotient({','.join(operands)})"
     if task.value.primitive is not CAST:
         parts = _spelled(task.value.primitive)
         return "".join(operands["abc".index(x)] if x in _INPUTS else x for x in parts)
@@ -294,7 +290,7 @@ def _uses(task: PlainTask) -> Sequence[Value]:
 @cache
 def is_known(primitive: Primitive) -> bool:
     """Whether a region may have it."""
-    if primitive is CAST or primitive.name in KERNELS:
+    if primitive is CAST:
         return True
     names = _NAMES.findall(primitive.spelling.scalar or "unknown")
     return {*names} <= {*BUILT_IN, *_INPUTS, "if", "else", "and", "or", "not"}
@@ -317,21 +313,6 @@ def _levels(tasks: Sequence[PlainTask]) -> list[list[PlainTask]]:
         level[task.value] = here
         found[here].append(task)
     return [found[number] for number in sorted(found)]
-
-
-def _kernel(task: PlainTask) -> Callable[..., float]:
-    """The kernel as a function of numbers of Python."""
-    operands = np.empty((len(task.inputs), 1), NUMPY[task.value.dtype])
-    out = np.empty(1, operands.dtype)
-    pack, rows = Struct(f"{operands.size}{operands.dtype.char}").pack_into, tuple(operands)
-    memory = operands.data
-
-    def call(*numbers: float) -> float:
-        pack(memory, 0, *numbers)
-        task.kernel(*rows, out=out)
-        return float(out[0])
-
-    return call
 
 
 def _with_registers(lines: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from gradwire.runtime.engine.plan.allocation import HUGE
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
 from gradwire.runtime.engine.plan.passes.late import DEFAULT, FAST, Pass
 from gradwire.runtime.engine.plan.plan import WORTH_GIVING, Plan
+from gradwire.runtime.engine.plan.tasks import PlainTask
 
 
 def leaf(trace: Trace, *shape: int, dtype: str = "float64") -> Value:
@@ -238,3 +240,18 @@ def test_no_region_is_taken_where_memory_is_short(monkeypatch):
     plan = Plan([trace.xp.cos(trace.xp.exp(x))], ())
     plan.leaves[x].fill(1)
     plan.run()
+
+
+def test_parts_of_a_block_are_one_copy_and_others_are_joined_by_numpy() -> None:
+    trace = Trace()
+    leaves = [trace.apply(LEAF, shape=(2, 3), dtype="float32") for _ in range(8)]
+    whole = trace.xp.concat(leaves, 0)
+    block = np.random.default_rng(0).standard_normal((8, 2, 3)).astype(np.float32)
+    expected, out = block.reshape(16, 3), np.zeros((16, 3), np.float32)
+    for places, is_one in ((block, True), ([x.copy() for x in block], False)):
+        arrays = {**dict(zip(leaves, places, strict=True)), whole: out}
+        (step,) = PlainTask(whole, leaves).bind(arrays)
+        assert (isinstance(step, partial) and step.func is np.copyto) == is_one
+        out.fill(0)
+        step()
+        np.testing.assert_array_equal(out, expected)

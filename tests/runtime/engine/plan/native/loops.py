@@ -16,12 +16,7 @@ def loop(
     *operations: Operation, dtypes: Sequence[str] = ("float32",), is_short: bool = False
 ) -> Recipe:
     """Operations on elements that lie side by side, of which the last one is the result."""
-    count = len(dtypes)
-    return Recipe(
-        columns=0,
-        operands=tuple((dtype, Place(i)) for i, dtype in enumerate(dtypes)),
-        operations=operations,
-        wide=(True,) * len(operations),
-        results=((count + len(operations) - 1, Place(count)),),
-        is_short=is_short,
-    )
+    operands = tuple((dtype, Place(i)) for i, dtype in enumerate(dtypes))
+    results = ((len(dtypes) + len(operations) - 1, Place(len(dtypes))),)
+    wide = (True,) * len(operations)
+    return Recipe(0, operands, operations, wide, results, is_short=is_short)

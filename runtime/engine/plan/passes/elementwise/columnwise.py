@@ -22,7 +22,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     merged,
     sheets_of,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.rows import FOLDS, Lies, kinds_of, lies
+from gradwire.runtime.engine.plan.passes.elementwise.rows import BY_PART, FOLDS, kinds_of, lies
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
@@ -148,7 +148,7 @@ class ColumnwiseTask(RowwiseTask):
 
     def has_gaps(self, given: Array, whole: Array) -> bool:
         """Whether elements along these axes lie apart."""
-        return lies(whole, self.behind) not in (Lies.ALONG, Lies.ONCE)
+        return lies(whole, self.behind) in (None, BY_PART)
 
     def layout(self, whole: Sequence[Array]) -> Layout:
         """Of (…, blocks, levels, columns)."""

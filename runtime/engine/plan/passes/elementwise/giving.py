@@ -52,45 +52,26 @@ class Given:
         each time: in frames (sheets, arrays, 2), whose arrays have this order.
         """
         numbers = {x: i for i, x in enumerate(order)}
-        placed = [
-            Placed(memory, frames[:, numbers[x], 0], address(self._like[x]))
-            for x, memory in self._memory.items()
-        ]
+        placed = [(memory, frames[:, numbers[x], 0]) for x, memory in self._memory.items()]
+        known = [address(array) for array in self._like.values()]
         if not (placed or before or after):
             return job
 
         def run() -> None:
-            new = [result.begin() for result in placed]
+            new = [memory.renew() for memory, _ in placed]
+            for i, (out, (_, places)) in enumerate(zip(new, placed, strict=True)):
+                there = address(out)
+                if there != known[i]:
+                    places += there - known[i]
+                    known[i] = there
             for step in (*before, job):
                 step()
-            for result, out in zip(placed, new, strict=True):
-                result.end(out)
+            for out, (memory, _) in zip(new, placed, strict=True):
+                memory.keep(out)
             for step in after:
                 step()
 
         return run
-
-
-class Placed:
-    """One result, and where its address is in all frames."""
-
-    def __init__(self, memory: FreshMemory, places: NDArray[np.int64], address: int) -> None:
-        self._memory = memory
-        self._places = places
-        self._address = address
-
-    def begin(self) -> Array:
-        """Let machine code write to new memory, which is returned."""
-        out = self._memory.renew()
-        found = address(out)
-        if found != self._address:
-            self._places += found - self._address
-            self._address = found
-        return out
-
-    def end(self, out: Array) -> None:
-        """Machine code has written to this memory."""
-        self._memory.keep(out)
 
 
 class Renewed:

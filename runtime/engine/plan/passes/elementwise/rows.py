@@ -5,7 +5,6 @@ them, how they lie, and in which sheets threads share them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -72,14 +71,6 @@ def reduces(task: PlainTask, axes: int = 1) -> bool:
     return source.dtype in dtypes
 
 
-class Lies(Enum):
-    """How the elements of a row lie in an array."""
-
-    ALONG = "side by side"
-    ONCE = "one for all of the row"
-    BY_PART = "one for all places of the first of its axes"
-
-
 def axes_reduced(task: Task) -> int:
     """How many of the last axes a task reduces to one element, or reads as a row; 0 if others.
 
@@ -116,20 +107,27 @@ def row_axes(tasks: Sequence[Task]) -> dict[Shape, int]:
     return found
 
 
-def lies(whole: Array, axes: int) -> Lies | None:
-    """How rows of so many axes lie in an array of the shape of all rows; None if irregularly."""
+BY_PART = (0, 1)
+"""How a row lies that has one element for all places of the first of its axes."""
+
+
+def lies(whole: Array, axes: int) -> tuple[int, int] | None:
+    """How rows of so many axes lie in an array of the shape of all rows: elements from column to
+    column, and from place to place of the first axis; 0 where there is one for all, or one axis.
+    None if irregularly.
+    """
     first, *rest = zip(whole.shape[-axes:], whole.strides[-axes:], strict=True)
     if all(step == 0 or length == 1 for length, step in (first, *rest)):
-        return Lies.ONCE
+        return 0, 0
     along = whole.itemsize
     for length, step in reversed((first, *rest)):
         if length > 1 and step != along:
             break
         along *= length
     else:
-        return Lies.ALONG
+        return 1, prod(length for length, _ in rest) if rest else 0
     is_part = first[1] == whole.itemsize and not any(step for length, step in rest if length > 1)
-    return Lies.BY_PART if is_part else None
+    return BY_PART if is_part else None
 
 
 def repeated_along(x: Array, shape: Shape, axes: int) -> Array:

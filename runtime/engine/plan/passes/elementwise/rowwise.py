@@ -35,8 +35,8 @@ from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
 )
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
+    BY_PART,
     ColumnSum,
-    Lies,
     PartSum,
     axes_reduced,
     folding,
@@ -174,14 +174,9 @@ class RowwiseTask(LoopTask):
     def layout(self, whole: Sequence[Array]) -> Layout:
         """Sheets of rows, few enough where rows are added up."""
         how = [lies(x, self.axes) for x in whole]
-        line = prod(self.shape[1 - self.axes :]) if self.axes > 1 else 0
-        apart = {Lies.ALONG: (1, line), Lies.BY_PART: (0, 1)}
-        places = [
-            Place(i, step, depth=depth)
-            for i, (step, depth) in enumerate(apart.get(x or Lies.ONCE, (0, 0)) for x in how)
-        ]
+        places = [Place(i, step, depth=n) for i, (step, n) in enumerate(x or (0, 0) for x in how)]
         is_added = any(isinstance(fold, ColumnSum) for fold in self.folds)
         sheets = sheets_of(*merged(whole, self.lead), whole, ROWS if is_added else MOST)
         by_part = any(isinstance(fold, PartSum) and fold.by_part for fold in self.folds)
-        lines = self.shape[-self.axes] if by_part or Lies.BY_PART in how else 1
+        lines = self.shape[-self.axes] if by_part or BY_PART in how else 1
         return Layout(sheets, places, length_of(self.shape, self.axes) // lines, lines)

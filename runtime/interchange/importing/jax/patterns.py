@@ -101,8 +101,8 @@ def _log_sum_exp(stage: Stage, y: Staged) -> Staged | None:
     if kind_of(bare(highest)) != "StopGradient" or kind_of(logarithm) != "Log":
         return None
     sums = inputs_of(logarithm)[0]
-    if kind_of(sums) == "Abs":
-        (sums,) = inputs_of(sums)
+    if kind_of(sums) == "Where":  # the size of a sum
+        sums = inputs_of(sums)[1]
     total = bare(sums)
     found = _exponentials(inputs_of(total)[0]) if kind_of(total) == "Sum" else None
     if found is None or axes_of(total) != found[1] or y.size * _count(found) != found[0].size:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings.elementwise import log_add_exp
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -82,10 +83,23 @@ def running(
 
 
 def running_log_sum_exp(x: Staged, axis: int, reverse: bool = False) -> Staged:
-    """Logarithms of the sums of exponentials up to each, less the largest number of all."""
-    top = reduce("Max", x, (axis % x.ndim,), keepdims=True)
-    top = put("StopGradient", top, name="numerical stability")
-    return put("Log", running("CumulativeSum", put("Exp", x - top), axis, reverse)) + top
+    """Logarithms of the sums of exponentials up to each."""
+    return running_by(log_add_exp, x, axis, reverse)
+
+
+def running_by(
+    function: Callable[[Staged, Staged], Staged], x: Staged, axis: int, reverse: bool = False
+) -> Staged:
+    """All elements up to each put together, by doubling the reach: log2(n) times."""
+    length, reach, axis = x.shape[axis], 1, axis % x.ndim
+    while reach < length:
+        low, high = (x.stage.cut(x, axis, 0, length - reach), x.stage.cut(x, axis, reach, length))
+        near, far = (low, high) if reverse else (high, low)
+        ends = (length - reach, None) if reverse else (0, reach)
+        parts = [x.stage.cut(x, axis, *ends), function(near, far)]
+        x = put("Concat", *(parts[::-1] if reverse else parts), axis=axis)
+        reach *= 2
+    return x
 
 
 def differences(x: Staged, axis: int = -1, times: int = 1) -> Staged:

@@ -45,7 +45,7 @@ def _normalizer(node: Node) -> Staged:
     elif kind == "L1":
         length = stage.block("Sum", stage.block("Abs", x), axis=axis, keepdims=True)
     elif kind == "MAX":
-        length = stage.block("Max", x, axis=axis, keepdims=True)
+        length = stage.block("Max", stage.block("Abs", x), axis=axis, keepdims=True)
     else:
         raise node.unsupported(f"its norm is {kind[:20]!r}")
     empty = stage.block("Equal", length, x.like(0))

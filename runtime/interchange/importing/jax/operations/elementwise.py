@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.operands import block_dtype
+from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
-    "abs": "Abs", "acos": "Arccos", "acosh": "Arccosh", "add": "Add", "add_any": "Add",
+    "acos": "Arccos", "acosh": "Arccosh", "add": "Add", "add_any": "Add",
     "asin": "Arcsin", "asinh": "Arcsinh", "atan": "Arctan", "atan2": "Arctan2",
     "atanh": "Arctanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "eq": "Equal",
     "eq_to": "Equal", "erf": "Erf", "exp": "Exp", "expm1": "Expm1", "floor": "Floor",
@@ -60,6 +61,13 @@ def _integer_pow(stage: Stage, params: Params, x: Staged) -> Staged:
     return x ** (float(power) if x.is_float else power)
 
 
+def _clamp(stage: Stage, params: Params, low: Staged, x: Staged, high: Staged) -> Staged:
+    """Between bounds, at which the gradient is 0."""
+    if x.is_float and all(y.array is not None and y.size == 1 for y in (low, high)):
+        return act.hard_tanh(x, *(float(str(y.array.item())) for y in (low, high)))
+    return el.clip(x, low, high)
+
+
 def _where(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Staged:
     """``cases[which]``; False is 0."""
     if len(cases) == 1:
@@ -84,8 +92,9 @@ def _reduce_precision(stage: Stage, params: Params, x: Staged) -> Staged:
 ELEMENTWISE: dict[str, Elementwise] = {
     **{name: _block(kind) for name, kind in _BLOCKS.items()},
     **{op: _bitwise(op) for op in ("and", "or", "xor")},
+    "abs": lambda _, params, x: put("Where", x >= 0, x, -x) if x.is_float else put("Abs", x),
     "cbrt": lambda _, params, x: put("Sign", x) * put("Abs", x) ** (1 / 3),
-    "clamp": lambda _, params, low, x, high: el.clip(x, low, high),
+    "clamp": _clamp,
     "convert_element_type": lambda stage, params, x: stage.cast(
         x, block_dtype(str(np.dtype(params["new_dtype"])))
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,21 +45,9 @@ def _running(kind: str) -> Whole:
 
 
 def _running_extreme(kind: str) -> Whole:
-    """The largest or smallest element so far, by doubling the reach: log2(n) blocks."""
-
-    def running(stage: Stage, params: Params, x: Staged) -> Staged:
-        axis, backward = params["axis"], params.get("reverse")
-        length, reach = x.shape[axis], 1
-        while reach < length:
-            low, high = (stage.cut(x, axis, 0, length - reach), stage.cut(x, axis, reach, length))
-            near, far = (low, high) if backward else (high, low)
-            ends = (length - reach, None) if backward else (0, reach)
-            parts = [stage.cut(x, axis, *ends), put(kind, near, far)]
-            x = put("Concat", *(parts[::-1] if backward else parts), axis=axis)
-            reach *= 2
-        return x
-
-    return running
+    return lambda _, params, x: reductions.running_by(
+        partial(put, kind), x, params["axis"], bool(params.get("reverse"))
+    )
 
 
 REDUCTIONS: dict[str, Whole] = {

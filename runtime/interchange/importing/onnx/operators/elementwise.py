@@ -95,9 +95,11 @@ def _p_relu(node: Node) -> Staged:
 
 @rule("Shrink")
 def _shrink(node: Node) -> Staged:
-    x, edge, bias = node.x(), node.number("lambd", 0.5), node.number("bias")
+    """Of whole numbers too, which are cut off to whole numbers again."""
+    given, edge, bias = node.x(), node.number("lambd", 0.5), node.number("bias")
+    x = given if given.is_float else given.stage.cast(given, "float64")
     above = put("Where", x > edge, x - bias, x.like(0))
-    return put("Where", x < -edge, x + bias, above)
+    return given.stage.cast(put("Where", x < -edge, x + bias, above), given.dtype)
 
 
 @rule("IsInf")

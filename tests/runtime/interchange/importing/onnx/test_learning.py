@@ -39,7 +39,7 @@ def model(kind: str, x: Any, *outputs: str, **attributes: Any) -> Any:
         ("Scaler", X, {"offset": [1.0], "scale": [0.5]}),
         ("Normalizer", X, {"norm": "L1"}),
         ("Normalizer", X, {"norm": "L2"}),
-        ("Normalizer", np.abs(X), {"norm": "MAX"}),
+        ("Normalizer", X, {"norm": "MAX"}),
         ("Binarizer", X, {"threshold": 0.5}),
         (
             "Imputer",

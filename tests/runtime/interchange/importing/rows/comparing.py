@@ -62,6 +62,10 @@ class Given:
         self.arrays: dict[int, NDArray[Any]] = {}
         """The numbers of every input, by the identity of its value."""
         self.variables: list[Staged] = []
+        self.made: list[Staged] = []
+        """Variables that a layer has, by number."""
+        self.turned: dict[int, Callable[[NDArray[Any]], NDArray[Any]]] = {}
+        """What has been done to the numbers of a variable, by its identity."""
         self._known: dict[str, Staged] = {}
 
     def __call__(self, name: str, constant: bool | None = None) -> Staged:
@@ -145,6 +149,8 @@ def by_row(given: Given, row: Callable[[], Any], slopes: bool = True, known: boo
             ):
                 for place, x in enumerate(given.variables):
                     gradients[place] = stage.example(stage.block("Gradient", total, x))
+    except Refused:
+        raise
     except _REFUSALS as error:
         raise Refused(f"{type(error).__name__}: {error}") from error
     return Found(values, gradients)
@@ -193,6 +199,7 @@ class Case(NamedTuple):
     """Gets what the row gave: gradients are of what both give."""
     drawn: bool = False
     """Whether numbers are drawn, so that only shapes and dtypes are compared."""
+    tolerance: float = 1e-4
 
 
 class Tally(NamedTuple):
@@ -214,7 +221,8 @@ def compare(cases: Iterable[Case], name: str) -> Tally:
         except Refused:
             refused += 1
             continue
-        said = difference(*(x.shaped() if case.drawn else x for x in (found, wanted)))
+        pair = [x.shaped() if case.drawn else x for x in (found, wanted)]
+        said = difference(*pair, case.tolerance)
         if said:
             different.append(f"{name} {case.shown}: {said}")
         else:

@@ -499,7 +499,7 @@ def _by_torch(
             tensors = flat(found)
             own = zip(tensors, found_values, strict=False)
             slopes_found = (
-                _slopes(
+                slopes_of(
                     [x for x, value in own if value is not None],
                     [leaves[id(x)] for x in given.variables],
                 )
@@ -512,7 +512,8 @@ def _by_torch(
     return Found(arrays, slopes_found)
 
 
-def _slopes(tensors: list[Any], leaves: list[Any]) -> dict[int, Any]:
+def slopes_of(tensors: list[Any], leaves: list[Any]) -> dict[int, Any]:
+    """Gradients of a weighted sum of all floats among tensors."""
     floats = [x for x in tensors if isinstance(x, torch.Tensor) and x.is_floating_point()]
     if not any(x.requires_grad for x in floats):
         return {}

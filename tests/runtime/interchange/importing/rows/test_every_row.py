@@ -10,14 +10,17 @@ import pytest
 
 from tests.runtime.interchange.importing.rows.comparing import compare
 
-BY = {"torch": "torch"}
+BY = {
+    "torch": "torch", "jax": "jax", "onnx": "onnx", "tensorflow": "torch", "keras": "torch",
+    "mxnet": "torch",
+}  # fmt: skip
 """The package that gives what the rows of a system are compared with."""
 SYSTEMS: dict[str, Any] = {
     name: import_module(f"tests.runtime.interchange.importing.rows.of_{name}")
     for name, package in BY.items()
     if find_spec(package) is not None
 }
-GUESSES = 60
+GUESSES = 50
 """Calls of a row that are guessed: most are refused by both."""
 
 

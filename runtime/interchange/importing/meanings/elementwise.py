@@ -30,6 +30,11 @@ def logarithm(x: Staged, base: float) -> Staged:
     return put("Log", x) * (1 / math.log(base))
 
 
+def cube_root(x: Staged) -> Staged:
+    """The number whose cube is ``x``, of whatever sign."""
+    return put("Sign", x) * put("Abs", x) ** (1 / 3)
+
+
 def truncated(x: Staged) -> Staged:
     """Rounded towards 0."""
     return put("Sign", x) * put("Floor", put("Abs", x))

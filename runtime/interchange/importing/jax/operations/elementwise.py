@@ -93,7 +93,7 @@ ELEMENTWISE: dict[str, Elementwise] = {
     **{name: _block(kind) for name, kind in _BLOCKS.items()},
     **{op: _bitwise(op) for op in ("and", "or", "xor")},
     "abs": lambda _, params, x: put("Where", x >= 0, x, -x) if x.is_float else put("Abs", x),
-    "cbrt": lambda _, params, x: put("Sign", x) * put("Abs", x) ** (1 / 3),
+    "cbrt": lambda _, params, x: el.cube_root(x),
     "clamp": _clamp,
     "convert_element_type": lambda stage, params, x: stage.cast(
         x, block_dtype(str(np.dtype(params["new_dtype"])))

@@ -59,6 +59,7 @@ def cases(torch):
         "bitwise of booleans": (partial(el.bitwise, "and"), torch.bitwise_and, YES, NO),
         "inverted": (el.inverted, torch.bitwise_not, N),
         "inverted booleans": (el.inverted, torch.bitwise_not, YES),
+        "cube_root": (el.cube_root, lambda x: x.sign() * x.abs() ** (1 / 3), X),
         "extreme": (partial(el.extreme, "Minimum"), torch.minimum, X, Y),
         "extreme of truths": (partial(el.extreme, "Maximum"), torch.maximum, X > 0, Y > 0),
         "fold": (lambda *x: el.fold("Mul", x), lambda a, b, c: a * b * c, X, Y, P),

@@ -239,7 +239,8 @@ FORMULAS: dict[str, list[Formula]] = {
     **{name: [of(partial(F.conv2d, stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=1),
                  "image", np.concatenate([_KERNEL] * 2, 1), "three", kernel="(2, 3)",
                  stride="(2, 1)", pad="(1, 0)", dilate="(1, 2)", num_filter=3),
-              of(partial(F.conv2d, groups=2), "image", np.concatenate([_KERNEL] * 2)[:4], "four", kernel="(2, 3)", num_filter=4, num_group=2)]
+              of(partial(F.conv2d, groups=2), "image", np.concatenate([_KERNEL] * 2)[:4], "four",
+                 kernel="(2, 3)", num_filter=4, num_group=2)]
        for name in ("Convolution", "Convolution_v1")},
     "Deconvolution": [of(partial(F.conv_transpose2d, stride=2, padding=(1, 0), output_padding=1),
                          "image", _TURNED, kernel="(2, 3)", stride="(2, 2)", pad="(1, 0)",

@@ -20,7 +20,7 @@ SYSTEMS: dict[str, Any] = {
     for name, package in BY.items()
     if find_spec(package) is not None
 }
-GUESSES = 50
+GUESSES = 60
 """Calls of a row that are guessed: most are refused by both."""
 
 

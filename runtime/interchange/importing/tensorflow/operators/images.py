@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gradwire.runtime.interchange.importing.meanings import windows
+from gradwire.runtime.interchange.importing.meanings import normalisation, windows
 from gradwire.runtime.interchange.importing.meanings.shapes import move
 from gradwire.runtime.interchange.importing.staged import named, put
 
@@ -100,12 +100,12 @@ def _normalised(call: Call) -> tuple[Item, ...]:
     """By given statistics or, in training, by those of the batch."""
     x, gamma, beta, mean, variance = call.xs(5)
     by_batch = call.attributes.flag("is_training", True)
-    found = call.stage.blocks(
-        "BatchNorm", x, gamma, beta, *((None, None) if by_batch else (mean, variance)),
-        name=call.name, mode="batch" if by_batch else "running",
+    statistics = (None, None) if by_batch else (mean, variance)
+    found = normalisation.batch_norm(
+        x, gamma, beta, *statistics, by_batch, call.attributes.number("epsilon", 1e-4),
         axis=x.ndim - 1 if _channels_last(call) else 1,
-        epsilon=call.attributes.number("epsilon", 1e-4),
     )  # fmt: skip
+    named(found[0], call.name)
     return *found, None, None, None
 
 

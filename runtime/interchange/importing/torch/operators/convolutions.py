@@ -78,54 +78,23 @@ def _without_places(pool: Operator) -> Operator:
     return lambda *args, **more: [pool(*args, **more), None]
 
 
-def _new_sizes(x: Staged, size: Sequence[int] | None, factors: Sequence[float] | None) -> list[int]:
-    if size is not None:
-        return [int(n) for n in size]
-    assert factors is not None
-    lengths = x.shape[-len(factors) :]
-    return [math.floor(n * f) for n, f in zip(lengths, factors, strict=True)]
-
-
-def _nearest(
-    _: Stage,
+def _resized(
+    mode: str,
     x: Staged,
-    output_size: Sequence[int] | None,
-    scale_factors: Sequence[float] | None = None,
-) -> Staged:
-    """Each new element is the old one that it falls into."""
-    sizes = tuple(_new_sizes(x, output_size, scale_factors))
-    axes = tuple(range(x.ndim - len(sizes), x.ndim))
-    return put("Resize", x, sizes=sizes, axes=axes, coordinates="asymmetric", rounding="floor")
-
-
-def _linear(
-    stage: Stage,
-    x: Staged,
-    output_size: Sequence[int] | None,
+    size: Sequence[int] | None,
     align_corners: bool = False,
-    scale_factors: Sequence[float] | None = None,
+    factors: Sequence[float] | None = None,
 ) -> Staged:
-    """New elements on straight lines between the old ones."""
-    sizes = _new_sizes(x, output_size, scale_factors)
-    for axis, size in enumerate(sizes, x.ndim - len(sizes)):
-        factor = scale_factors[axis - x.ndim] if scale_factors and output_size is None else None
-        low, high, share = _between(x.shape[axis], size, align_corners, factor)
-        shape = [size if other == axis else 1 for other in range(x.ndim)]
-        weight = stage.constant(share.reshape(shape).astype(x.dtype))
-        a, b = stage.take(x, low, axis), stage.take(x, high, axis)
-        x = a + (b - a) * weight
-    return x
-
-
-def _between(length: int, size: int, align_corners: bool, factor: float | None) -> Any:
-    """The two old elements around each new one, and how far it is from the first."""
-    if align_corners:
-        at = np.arange(size) * ((length - 1) / max(1, size - 1))
-    else:
-        step = length / size if factor is None else 1 / factor
-        at = np.maximum((np.arange(size) + 0.5) * step - 0.5, 0)
-    low = np.minimum(at.astype(np.int64), length - 1)
-    return low, np.minimum(low + 1, length - 1), at - low
+    """To new lengths, or by factors: the old element that a new one falls into, or lines."""
+    if size is None and align_corners and factors:
+        size = [math.floor(n * f) for n, f in zip(x.shape[2:], factors, strict=True)]
+    given: dict[str, Any] = {"scales": factors} if size is None else {"sizes": size}
+    smooth = "align_corners" if align_corners else "half_pixel"
+    coordinates = "asymmetric" if mode == "nearest" else smooth
+    axes = tuple(range(2, x.ndim))
+    return put(
+        "Resize", x, mode=mode, axes=axes, coordinates=coordinates, rounding="floor", **given
+    )
 
 
 def _channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
@@ -186,8 +155,10 @@ for _rank, _name in enumerate(("linear", "bilinear", "trilinear"), 1):
         f"avg_pool{_rank}d": _batched(_avg_pool, _rank),
         f"adaptive_avg_pool{_rank}d": _adaptive("Mean", _rank),
         f"adaptive_max_pool{_rank}d": _without_places(_adaptive("Max", _rank)),
-        f"upsample_nearest{_rank}d.vec": _nearest,
-        f"upsample_{_name}{_rank}d.vec": _linear,
+        f"upsample_nearest{_rank}d.vec": lambda _, x, size, factors=None: _resized(
+            "nearest", x, size, factors=factors
+        ),
+        f"upsample_{_name}{_rank}d.vec": meaning(partial(_resized, "linear")),
     })  # fmt: skip
 enter({
     **dict.fromkeys(

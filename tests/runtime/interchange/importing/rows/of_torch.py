@@ -262,9 +262,20 @@ WRITTEN: dict[str, list[tuple[Any, ...]]] = {
         for how in (0, 1, 2)
     ],
     "native_dropout": [(T("matrix"), 0.5, False)],
-    "upsample_linear1d.vec": [(T("signal"), [5], way, None) for way in (False, True)],
-    "upsample_nearest3d.vec": [(_SOLID, [2, 5, 3], None)],
-    "upsample_trilinear3d.vec": [(_SOLID, [2, 5, 3], way, None) for way in (False, True)],
+    **{
+        f"upsample_{name}{rank}d.vec": [
+            (T(x), *how, *corners, *by)
+            for corners in (((False,), (True,)) if name != "nearest" else ((),))
+            for how, by in (
+                ((sizes,), (None,)), ((None,), ([1.5] * rank,)), ((None,), ([0.7] * rank,)),
+            )
+        ]
+        for rank, x, sizes, names in (
+            (1, "signal", [5], ("linear", "nearest")),
+            (2, "image", [9, 3], ("bilinear", "nearest")),
+            (3, "volume", [2, 5, 3], ("trilinear", "nearest")),
+        ) for name in names
+    },
     "searchsorted.Tensor": [
         (T("rising"), T("spread"), {"right": way, "out_int32": way}) for way in (False, True)
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.interchange.importing.meanings import reductions
+from gradwire.runtime.interchange.importing.staged import put
 from tests.runtime.interchange.importing.meanings.differing import all_agree
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("f4")
@@ -46,6 +47,10 @@ def cases(torch):
         "running backwards": (
             partial(reductions.running, "CumulativeSum", axis=1, reverse=True, exclusive=True),
             lambda x: x.flip(1).cumsum(1).flip(1) - x, X,
+        ),
+        "running_by": (
+            partial(reductions.running_by, partial(put, "Maximum"), axis=1, reverse=True),
+            lambda x: x.flip(1).cummax(1).values.flip(1), X,
         ),
         "running_log_sum_exp": (
             partial(reductions.running_log_sum_exp, axis=-1), lambda x: x.logcumsumexp(-1), X,

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from gradwire.app.services import theme
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import PROMPT, answered
 from gradwire.runtime.engine.session.engines import NAMES
-from gradwire.runtime.flow import Thresholds
+from gradwire.runtime.flow import OLDER_THRESHOLDS, Thresholds
 from gradwire.runtime.lessons import user_file
 
 _T = TypeVar("_T")
@@ -189,12 +189,17 @@ class Settings:
     def thresholds(self) -> Thresholds:
         """The thresholds of the numeric states, such as vanishing and exploding."""
         default = Thresholds()
+        older = {newer: name for name, newer in OLDER_THRESHOLDS.items()}
         return Thresholds(
             **{
-                field.name: self._read(
-                    f"thresholds/{field.name}", _positive, getattr(default, field.name)
+                name: self._read(
+                    f"thresholds/{name}",
+                    _positive,
+                    self._read(f"thresholds/{older[name]}", _positive, number)
+                    if name in older
+                    else number,
                 )
-                for field in fields(default)
+                for name, number in asdict(default).items()
             }
         )
 

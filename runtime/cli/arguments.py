@@ -12,7 +12,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.cli.output import UsageError
 from gradwire.runtime.engine.plan.numpy_engine import MOST_THREADS
 from gradwire.runtime.engine.session.engines import NAMES
-from gradwire.runtime.flow.numbers.rules import Thresholds
+from gradwire.runtime.flow.numbers.rules import OLDER_THRESHOLDS, Thresholds
 
 
 def output_option(help: str) -> Any:
@@ -115,12 +115,13 @@ def parse_thresholds(thresholds: list[str] | None) -> Thresholds:
     known = [field.name for field in fields(Thresholds)]
     given: dict[str, float] = {}
     for text in thresholds or ():
-        name, _, number = text.partition("=")
+        written, _, number = text.partition("=")
+        name = OLDER_THRESHOLDS.get(written.strip(), written.strip())
         try:
-            given[name.strip()] = float(number)
+            given[name] = float(number)
         except ValueError:
             raise UsageError(f"--threshold {text}: {number!r} is not a number.") from None
-        if name.strip() not in known:
+        if name not in known:
             raise UsageError(
                 f"--threshold {text}: there is no threshold {name!r}.",
                 expected=f"one of {', '.join(known)}",

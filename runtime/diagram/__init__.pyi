@@ -153,7 +153,10 @@ from gradwire.runtime.diagram.model import (
     ports as ports,
     same_meaning as same_meaning,
 )
-from gradwire.runtime.diagram.names import fresh_name as fresh_name
+from gradwire.runtime.diagram.names import (
+    OLDER_STATES as OLDER_STATES,
+    fresh_name as fresh_name,
+)
 from gradwire.runtime.diagram.optimisers import METHODS as METHODS, SGDMethod as SGDMethod
 from gradwire.runtime.diagram.pages import (
     Address as Address,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, Strict, StringConstraints
+from pydantic import Field, Strict, StringConstraints, field_validator
 
 from gradwire.runtime.diagram.document_types import (
     MAX_ENTRIES,
@@ -21,6 +21,7 @@ from gradwire.runtime.diagram.document_types import (
     Places,
     Record,
 )
+from gradwire.runtime.diagram.names import OLDER_STATES
 
 MAX_STEPS = 60
 """Steps of a lesson."""
@@ -102,6 +103,11 @@ class PaintStep(_Step):
     wires: Places = ()
     states: Annotated[tuple[Place, ...], Field(max_length=MAX_ENTRIES)] = ()
     """Names of the states that are offered; if there are none, those that exist."""
+
+    @field_validator("states")
+    @classmethod
+    def _as_they_are_called_now(cls, states: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(OLDER_STATES.get(state, state) for state in states)
 
 
 class _Task(_Step):

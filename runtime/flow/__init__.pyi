@@ -10,7 +10,11 @@ from gradwire.runtime.flow.numbers.gradient_check import (
     check_gradients as check_gradients,
 )
 from gradwire.runtime.flow.numbers.origins import Origin as Origin
-from gradwire.runtime.flow.numbers.rules import THRESHOLDS as THRESHOLDS, Thresholds as Thresholds
+from gradwire.runtime.flow.numbers.rules import (
+    OLDER_THRESHOLDS as OLDER_THRESHOLDS,
+    THRESHOLDS as THRESHOLDS,
+    Thresholds as Thresholds,
+)
 from gradwire.runtime.flow.observed import Cancel as Cancel, ObservedFlow as ObservedFlow
 from gradwire.runtime.flow.observing import (
     flow_of_run as flow_of_run,

@@ -114,7 +114,7 @@ def _are_quiet(flow: Flow, known: Measurements, thresholds: Thresholds) -> bool:
     on_the_way = {classify(_size(x), _SEED, thresholds) for x in known.arriving}
     least = thresholds.cancels * (1.0 + _SLACK)
     return (
-        on_the_way.isdisjoint({State.NONFINITE, State.FLOOD})
+        on_the_way.isdisjoint({State.NONFINITE, State.EXPLODING})
         and not any(total < least * largest for total, largest in known.sums)
         and not any(_may_be_beyond(each.block) for each in flow.program.instances.values())
         and all(_is_quiet(flow, name, known, thresholds) for name in flow.program.trainable)

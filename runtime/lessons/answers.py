@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from decimal import Decimal
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, RunError
+from gradwire.runtime.diagram import OLDER_STATES
 from gradwire.runtime.diagram.files.fields import only_fields, read_object, read_text, shown
 from gradwire.runtime.diagram.files.parsing import Flaw, Path, parse
 from gradwire.runtime.diagram.files.reading import read
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
 
 FIELD = "gradwire_answers"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 4 << 20
 """Size of a file of answers."""
 MAX_NAME = 200
@@ -111,8 +113,12 @@ def _drawn(diagram: Diagram) -> Any:
 
 
 def lesson_digest(diagram: Diagram) -> str:
-    """The digest of a lesson and its diagram; layout makes no difference."""
-    return hashlib.sha256(write(bare(diagram)).encode("utf-8")).hexdigest()
+    """The digest of a lesson and its diagram; layout makes no difference.
+
+    The version of the file format makes none either: what was answered before stays answered.
+    """
+    text = re.sub(r'(?<="gradwire": )\d+', "2", write(bare(diagram)), count=1)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +193,7 @@ def parse_sheet(text: str, path: str | None = None) -> Sheet:
 
 
 def _sheet(document: dict[str, Any]) -> Sheet:
-    if document.get(FIELD) != VERSION or isinstance(document.get(FIELD), bool):
+    if document.get(FIELD) not in (1, VERSION) or isinstance(document.get(FIELD), bool):
         raise Flaw(
             (FIELD,) if FIELD in document else (),
             "This is no file of answers.",
@@ -249,7 +255,7 @@ def _steps(value: Any) -> tuple[dict[int, Answer], dict[int, int]]:
 def _answer(record: dict[str, Any], path: Path) -> Answer:
     return Answer(
         text=_bounded(record["answer"], (*path, "answer")) if "answer" in record else None,
-        painted=_texts(record["painted"], (*path, "painted")) if "painted" in record else None,
+        painted=_states(record["painted"], (*path, "painted")) if "painted" in record else None,
         values=_values(record.get("values", {}), (*path, "values")),
         open=_flags(record.get("open", {}), (*path, "open")),
         diagram=_diagram(record["diagram"], (*path, "diagram")) if "diagram" in record else None,
@@ -271,6 +277,11 @@ def _bounded(value: Any, path: Path) -> str:
 def _texts(value: Any, path: Path) -> dict[str, str]:
     record = read_object(value, path)
     return {key: _bounded(text, (*path, key)) for key, text in record.items()}
+
+
+def _states(value: Any, path: Path) -> dict[str, str]:
+    """Names of states, those of version 1 as they are called now."""
+    return {key: OLDER_STATES.get(text, text) for key, text in _texts(value, path).items()}
 
 
 def _flags(value: Any, path: Path) -> dict[str, bool]:

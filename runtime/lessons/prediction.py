@@ -327,7 +327,9 @@ def _decade_word(numbers: list[float]) -> str:
 
 # ---- states -------------------------------------------------------------------------------------
 
-_ARRIVES = frozenset({State.CARRIES, State.PARTIAL, State.FAINT, State.FLOOD, State.NONFINITE})
+_ARRIVES = frozenset(
+    {State.CARRIES, State.PARTIAL, State.VANISHING, State.EXPLODING, State.NONFINITE}
+)
 _ABSENT = frozenset({State.STOPPED, State.NO_RULE, State.OFF_ROUTE, State.FROZEN,
                      State.NOTHING_TO_TRAIN})  # fmt: skip
 

@@ -65,12 +65,21 @@ class Review(NamedTuple):
         return Review([pair for pair in self.results if pair[0] not in known])
 
 
+_FIRST_NAMES = {
+    "vanishing": "faint",
+    "vanishing_at_start": "faint_at_start",
+    "exploding": "flood",
+}
+"""Rules that have another name than in the first version, by which identities keep them."""
+
+
 def review(results: Iterable[Result]) -> Review:
     """Results with their identities; several of one kind at one place are counted."""
     counts: Counter[str] = Counter()
     found = []
     for result in results:
-        said = (result.subject, result.rule, result.where, result.about)
+        rule = _FIRST_NAMES.get(result.rule, result.rule)
+        said = (result.subject, rule, result.where, result.about)
         digest = hashlib.sha256("\0".join(said).encode("utf-8", "replace")).hexdigest()[:16]
         counts[digest] += 1
         number = counts[digest]

@@ -86,10 +86,10 @@ class DiffReport:
         return [*parts, *_effect_parts(self.effects)]
 
     def to_json(self) -> dict[str, Any]:
-        """``{"report": "diff", "version": 1, …}``."""
+        """``{"report": "diff", "version": 2, …}``."""
         return {
             "report": "diff",
-            "version": 1,
+            "version": 2,
             "before": self.before,
             "after": self.after,
             "same": self.changes.is_empty,

@@ -41,10 +41,10 @@ class DoctorReport:
         return [self.file, Table("Findings", ("", "what", "where", "why"), tuple(rows))]
 
     def to_json(self) -> dict[str, Any]:
-        """``{"report": "doctor", "version": 1, …}``."""
+        """``{"report": "doctor", "version": 2, …}``."""
         return {
             "report": "doctor",
-            "version": 1,
+            "version": 2,
             "file": self.file,
             "losses": list(self.losses),
             "causes": [_cause_json(cause) for cause in causes(self.findings)],

@@ -72,10 +72,10 @@ class FlowReport:
         return parts
 
     def to_json(self) -> dict[str, Any]:
-        """``{"report": "flow", "version": 1, …}``."""
+        """``{"report": "flow", "version": 2, …}``."""
         return {
             "report": "flow",
-            "version": 1,
+            "version": 2,
             "file": self.file,
             "title": self.title,
             "losses": list(self.losses),

@@ -166,7 +166,7 @@ def report(
     """
     return {
         "report": "quiz",
-        "version": 3,
+        "version": 4,
         "file": file,
         "seed": seed,
         "diagram": diagrams.words(),

@@ -112,10 +112,10 @@ class RunReport:
         return [*parts, *self._view_parts()]
 
     def to_json(self) -> dict[str, Any]:
-        """``{"report": "run", "version": 1, …}``."""
+        """``{"report": "run", "version": 2, …}``."""
         return {
             "report": "run",
-            "version": 1,
+            "version": 2,
             "file": self.file,
             "title": self.title,
             "engine": self.engine,

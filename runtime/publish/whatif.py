@@ -48,10 +48,10 @@ class WhatIfReport:
         return parts
 
     def to_json(self) -> dict[str, Any]:
-        """``{"report": "whatif", "version": 1, …}``."""
+        """``{"report": "whatif", "version": 2, …}``."""
         return {
             "report": "whatif",
-            "version": 1,
+            "version": 2,
             "file": self.file,
             "change": self.comparison.change.label,
             "losses": list(self.comparison.losses),

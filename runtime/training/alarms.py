@@ -45,8 +45,8 @@ class Trouble(StrEnum):
 
 _STATES = {
     State.NONFINITE: Trouble.NOT_FINITE,
-    State.FLOOD: Trouble.EXPLODING,
-    State.FAINT: Trouble.VANISHING,
+    State.EXPLODING: Trouble.EXPLODING,
+    State.VANISHING: Trouble.VANISHING,
     State.ZERO: Trouble.DEAD,
 }
 _SMALL = (Trouble.VANISHING, Trouble.DEAD)
@@ -174,7 +174,7 @@ class Alarms:
 
     def _is_solved(self, states: Iterable[State]) -> bool:
         """Whether gradients are small since the loss has fallen."""
-        small = all(state in (State.ZERO, State.FAINT) for state in states)
+        small = all(state in (State.ZERO, State.VANISHING) for state in states)
         first = self._first
         if first is None or not math.isfinite(self._now):
             return False
@@ -204,7 +204,7 @@ def _still(observed: ObservedFlow, moved: Mapping[str, float | None]) -> dict[Tr
         if ratio is None or not ratio < STILL:
             continue
         verdict = observed.variable(name)
-        if verdict.state in (State.CARRIES, State.PARTIAL, State.FLOOD):
+        if verdict.state in (State.CARRIES, State.PARTIAL, State.EXPLODING):
             text = (
                 f"{name} gets a gradient, and a step changes it by less than {STILL:g} of its size"
             )

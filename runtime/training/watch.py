@@ -28,7 +28,8 @@ Floats = NDArray[np.float64]
 
 SMALL, LARGE = 1e-5, 1e2
 """Root mean squares of a variable's gradient below and above which the flow is observed: there it
-can be FAINT or FLOOD by the usual thresholds, for losses whose own gradient is from 0.01 to 1.
+can be VANISHING or EXPLODING by the usual thresholds, for losses whose own gradient is from 0.01
+to 1.
 """
 _SAME = 1e-6
 """Share of its sum of squares up to which a variable may have stayed the same."""

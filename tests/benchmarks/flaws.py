@@ -45,8 +45,8 @@ def texts() -> dict[str, tuple[str, str, str]]:
     """By name the beginning, what is repeated up to the size, and the end of a text."""
     source = random.Random(1)
     numbers = ", ".join(f"{source.random():.12g}" for _ in range(1000))
-    array = '{"gradwire": 2, "pages": {"main": {"blocks": {"a": {"type": "Constant", "value": ['
-    title = '{"gradwire": 2, "title": "'
+    array = '{"gradwire": 3, "pages": {"main": {"blocks": {"a": {"type": "Constant", "value": ['
+    title = '{"gradwire": 3, "title": "'
     return {
         "a key twice": (array, numbers + ", ", '1]}, "b": {"type": "Sin", "type": "Sin"}}}}}'),
         "NaN": (array, numbers + ", ", "NaN]}}}}}"),
@@ -58,7 +58,7 @@ def texts() -> dict[str, tuple[str, str, str]]:
         "no pages": (title, "x", '", "pages": 3}'),
         "backslashes": (title, "\\\\", '", "pages": 3}'),
         "brackets": ("", "[", ""),
-        "empty lists": ('{"gradwire": 2, "pages": [', "[],", "[]]}"),
+        "empty lists": ('{"gradwire": 3, "pages": [', "[],", "[]]}"),
     }
 
 

@@ -93,7 +93,7 @@ def document(rng: Random) -> dict[str, Any]:
         text(rng),
     ]
     return {
-        "gradwire": 2,
+        "gradwire": 3,
         "title": text(rng),
         "description": text(rng),
         "contracts": rng.sample(lines, rng.randint(0, 3)),

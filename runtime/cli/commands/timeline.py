@@ -57,7 +57,7 @@ def timeline(
         if phase is None or event.phase in phase
     ]
     if json:
-        report = {"report": "timeline", "version": 1, "file": str(file)}
+        report = {"report": "timeline", "version": 2, "file": str(file)}
         about = {"losses": list(recorded.steps.run.losses), "by": by.value, "length": len(recorded)}
         print_json_by_line({
             **report,

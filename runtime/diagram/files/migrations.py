@@ -11,6 +11,7 @@ reports its line and column.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ from typing import Any, TypeAlias
 from gradwire.blocks.block import Source
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram.files.parsing import Flaw
+from gradwire.runtime.diagram.names import OLDER_STATES
 
 Notice: TypeAlias = Callable[[str], object]
 """Called with a message for the user that says what a step changed."""
@@ -25,8 +27,13 @@ Step: TypeAlias = Callable[[dict[str, Any], Notice], dict[str, Any]]
 
 FIELD = "gradwire"
 """The field of a document that contains its version."""
-VERSION = 2
+VERSION = 3
 """The version that is written."""
+_COMPARED = re.compile(
+    r"""[=!]=\s*(["'])(?:{0})\1|(["'])(?:{0})\2\s*[=!]=""".format("|".join(OLDER_STATES))
+)
+"""An older name of a state in a condition, ``state("w.a") == "FLOOD"``."""
+_OLDER = re.compile("|".join(OLDER_STATES))
 _NAMED = 6
 """Maximum number of uses that a notice lists by name."""
 
@@ -82,6 +89,29 @@ def make_uses_independent(document: dict[str, Any], notice: Notice) -> dict[str,
     return document
 
 
+def rename_states(document: dict[str, Any], _notice: Notice) -> dict[str, Any]:
+    """Migrate from version 2, whose states FAINT and FLOOD are VANISHING and EXPLODING from
+    version 3 on, where lessons and notes compare a state; names by themselves are read as both.
+    """
+    for record in (document, *map(_mapping, _mapping(document.get("pages")).values())):
+        record |= {key: _renamed(record[key]) for key in ("lesson", "notes") if key in record}
+    return document
+
+
+def _renamed(record: Any) -> Any:
+    if isinstance(record, dict):
+        return {key: _renamed(value) for key, value in record.items()}
+    if isinstance(record, list):
+        return [_renamed(value) for value in record]
+    if isinstance(record, str):
+        return _COMPARED.sub(lambda found: _OLDER.sub(_newer, found[0]), record)
+    return record
+
+
+def _newer(found: re.Match[str]) -> str:
+    return OLDER_STATES[found[0]]
+
+
 def _kept_apart(uses: Sequence[tuple[str, str]]) -> str:
     named = [f"{name} on page {page}" for page, name in uses[:_NAMED]]
     if len(uses) > _NAMED:
@@ -123,5 +153,5 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-STEPS: dict[int, Step] = {1: make_uses_independent}
+STEPS: dict[int, Step] = {1: make_uses_independent, 2: rename_states}
 """The migration from each older version to the next."""

@@ -59,7 +59,7 @@ class ByDesign:
                 or value_sentences.passes_later(verdict.cure)
                 or self.cancels(name)
             )
-        return verdict.state is State.FAINT and (
+        return verdict.state is State.VANISHING and (
             self.cancels(name)
             or self._passes_by(name, verdict)
             or self._meets_its_target(name)
@@ -118,7 +118,7 @@ class ByDesign:
         if grown is None:
             return False
         limits = self._observed.thresholds
-        return rms(grown) >= max(limits.faint, limits.faint_relative)
+        return rms(grown) >= max(limits.vanishing, limits.vanishing_relative)
 
     @cached_property
     def _grown(self) -> Mapping[str, Array]:
@@ -156,7 +156,7 @@ class ByDesign:
                 continue
             for source in self._near.sources(block).values():
                 sent = self._observed.arriving(source)
-                least = self._observed.thresholds.faint_relative
+                least = self._observed.thresholds.vanishing_relative
                 if sent is not None and rms(gradient) >= least * rms(np.asarray(sent)):
                     return True
         return False

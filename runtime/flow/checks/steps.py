@@ -37,8 +37,8 @@ def step_of(
     value: NDArray[Any],
     gradient: NDArray[Any],
 ) -> Step | None:
-    """What the optimiser that owns a variable makes of its gradient, which is FAINT or FLOOD; None
-    where none or several do, or where that depends on more.
+    """What the optimiser that owns a variable makes of its gradient, which is VANISHING or
+    EXPLODING; None where none or several do, or where that depends on more.
     """
     owners = [] if training is None else training.optimisers
     rules = [rule for rule in owners if owns(rule, name, program)]
@@ -59,7 +59,7 @@ def step_of(
     if method.kind != "sgd" or not (own := rms(value)):
         return None
     change = lr * size / own
-    is_fine = change >= _LEAST if state is State.FAINT else change <= _MOST
+    is_fine = change >= _LEAST if state is State.VANISHING else change <= _MOST
     return Step(value_sentences.MOVED.format(rule.name, number(lr), number(change)), is_fine)
 
 

@@ -28,7 +28,7 @@ _DISTANCES = (
     "BinaryCrossEntropy", "CrossEntropy", "Huber", "MeanAbsoluteError", "MeanSquaredError"
 )  # fmt: skip
 _SMALL = 1e-3
-"""Factor of a route from which on down the route itself, and no cancelling, makes it faint."""
+"""Factor of a route from which on down the route itself, and no cancelling, makes it vanishing."""
 _GROWS = 100.0
 """By how much a gradient grows at least, of which it is said that it does."""
 _SATURATED = 0.01
@@ -169,7 +169,7 @@ class Cures:
 
     # ---- too large, too small -----------------------------------------------------------------
 
-    def of_flood(self, wires: Sequence[WirePath]) -> str:
+    def of_exploding(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too much, together: by the block that does most of it."""
         route = self._route(wires)
         worst, wire = route.most
@@ -190,7 +190,7 @@ class Cures:
             self._decays[block] = decay(self._contributions, block)
         return self._decays[block]
 
-    def of_faint(self, wires: Sequence[WirePath]) -> str:
+    def of_vanishing(self, wires: Sequence[WirePath]) -> str:
         """For wires that bring back too little."""
         route = self._route(wires)
         _, wire = route.least

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import wraps
 from itertools import compress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,28 +30,57 @@ def _threshold(default: float, words: str, *, percent: bool = False) -> float:
     return chosen
 
 
+OLDER_THRESHOLDS = MappingProxyType({
+    "faint": "vanishing",
+    "faint_relative": "vanishing_relative",
+    "flood": "exploding",
+    "flood_relative": "exploding_relative",
+})  # fmt: skip
+"""Thresholds by the names that they had before version 3 of the file format. Both are taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Thresholds of the numeric states; all are dimensionless or in units of the gradient."""
 
     partial: float = _threshold(0.1, "Partly zero from this share of zeros on", percent=True)
     """Share of elements that are exactly 0 from which on a wire is PARTIAL."""
-    faint: float = _threshold(1e-7, "Vanishing below")
-    """Root mean square below which it is FAINT."""
-    faint_relative: float = _threshold(
+    vanishing: float = _threshold(1e-7, "Vanishing below")
+    """Root mean square below which it is VANISHING."""
+    vanishing_relative: float = _threshold(
         1e-5, "Vanishing below this share of the loss's own gradient"
     )
     """The same, as a share of the gradient that leaves the loss."""
-    flood: float = _threshold(1e4, "Exploding above")
-    """Root mean square above which it is FLOOD."""
-    flood_relative: float = _threshold(
+    exploding: float = _threshold(1e4, "Exploding above")
+    """Root mean square above which it is EXPLODING."""
+    exploding_relative: float = _threshold(
         1e4, "Exploding above this many times the loss's own gradient"
     )
     """The same, as a multiple of the gradient that leaves the loss."""
     cancels: float = _threshold(1e-3, "Cancels below this share of the largest term")
     """Share of its largest term below which a sum CANCELS."""
 
+    if not TYPE_CHECKING:  # an older name is read, but not suggested
 
+        def __getattr__(self, name: str) -> float:
+            if name in OLDER_THRESHOLDS:
+                return getattr(self, OLDER_THRESHOLDS[name])
+            raise AttributeError(f"Thresholds have no {name!r}.", name=name, obj=self)
+
+
+def _taking_older_names(init: Callable[..., None]) -> Callable[..., None]:
+    @wraps(init)
+    def __init__(self: Thresholds, *given: float, **named: float) -> None:
+        newer = {OLDER_THRESHOLDS.get(name, name): number for name, number in named.items()}
+        if len(newer) < len(named):
+            raise TypeError("A threshold is given by its name and by its older name.")
+        init(self, *given, **newer)
+
+    return __init__
+
+
+# Not in the class, whose constructor has the newer names alone for editors and type checkers.
+setattr(Thresholds, "__init__", _taking_older_names(Thresholds.__init__))  # noqa: B010 - mypy refuses an assignment
 THRESHOLDS = Thresholds()
 
 
@@ -60,12 +91,12 @@ class Rule(NamedTuple):
     applies: Callable[[Size | Sizes, Scale, Thresholds], Any]
 
 
-def _floods(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
-    return (size.rms > limits.flood) | (size.rms > limits.flood_relative * scale.seed)
+def _is_exploding(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+    return (size.rms > limits.exploding) | (size.rms > limits.exploding_relative * scale.seed)
 
 
-def _is_faint(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
-    least = max(limits.faint, limits.faint_relative * scale.seed)
+def _is_vanishing(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+    least = max(limits.vanishing, limits.vanishing_relative * scale.seed)
     return size.subnormal | (size.rms < least)
 
 
@@ -76,12 +107,12 @@ def _is_partial(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
 RULES: tuple[Rule, ...] = (
     Rule(State.NONFINITE, lambda size, scale, limits: np.logical_not(size.finite)),
     Rule(State.ZERO, lambda size, scale, limits: size.is_zero),
-    Rule(State.FLOOD, _floods),
-    Rule(State.FAINT, _is_faint),
+    Rule(State.EXPLODING, _is_exploding),
+    Rule(State.VANISHING, _is_vanishing),
     Rule(State.PARTIAL, _is_partial),
 )
 """One rule for each numeric state, the first that applies wins."""
-BY_ROUNDING = frozenset({State.FAINT, State.PARTIAL})
+BY_ROUNDING = frozenset({State.VANISHING, State.PARTIAL})
 """The states that rounding alone may bring about where the gradient is exactly 0."""
 NUMERIC = frozenset(rule.state for rule in RULES)
 """The states that numbers alone decide."""

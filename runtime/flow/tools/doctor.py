@@ -62,7 +62,6 @@ from gradwire.runtime.flow.tools.findings import (
     CROSSED,
     DIFFERS,
     DIVIDED,
-    FAINT_AT_START,
     IDLE_STOP,
     INTEGER,
     LEAK,
@@ -75,6 +74,7 @@ from gradwire.runtime.flow.tools.findings import (
     UNOWNED,
     UNREGISTERED,
     VALUE,
+    VANISHING_AT_START,
     Finding,
     placed,
 )
@@ -386,7 +386,7 @@ def _variables(
             elif complaint is not None and not complaint.is_error:  # errors are found on wires
                 is_zero = verdict.state is State.ZERO
                 if value_sentences.grows(verdict.cure):
-                    complaint = FAINT_AT_START
+                    complaint = VANISHING_AT_START
                 elif not is_zero and (step := _step(session, observed, name, verdict.state)):
                     complaint = DIVIDED if step.is_fine else complaint
                     verdict = replace(verdict, sentence=f"{verdict.sentence} {step.sentence}")

@@ -48,7 +48,7 @@ class NumericSentences:
                 return self._zero(wire)
             case State.NONFINITE:
                 return self._nonfinite(wire)
-            case State.FAINT | State.FLOOD:
+            case State.VANISHING | State.EXPLODING:
                 return self._scaled(wire, state)
             case State.PARTIAL:
                 return self._partial(wire, size)
@@ -74,7 +74,7 @@ class NumericSentences:
         similar = [w for w in ahead if self._is_similar(state, self._contributions.sizes[w])]
         if state is State.ZERO and not similar and len(ahead) > 1:
             return phrases.CANCEL.format(sentences.names(ahead))
-        if state is State.FAINT and (near := self._nearly_cancel(size, ahead)):
+        if state is State.VANISHING and (near := self._nearly_cancel(size, ahead)):
             return near
         if state is State.CARRIES or not similar:
             return phrases.VARIABLE.format(self._label, name, size_text(gradient), structural)
@@ -114,9 +114,9 @@ class NumericSentences:
             origin = self._contributions.values.origin(blamed.block)
             block = blamed.block if origin is None else origin.block
             return block, f"{block} makes NaN or ∞"
-        if state not in (State.FAINT, State.FLOOD):
+        if state not in (State.VANISHING, State.EXPLODING):
             return None
-        grows, factors = state is State.FLOOD, self._contributions.route_factors(wire)
+        grows, factors = state is State.EXPLODING, self._contributions.route_factors(wire)
         worst, into = factors.most if grows else factors.least
         if into is None or not factors.changes(grows):
             return None
@@ -128,10 +128,10 @@ class NumericSentences:
     def cure(self, wires: Sequence[WirePath], state: State) -> str:
         """What would help wires that are in a state together; empty if no cure is known."""
         cures = self._block_cures
-        if state is State.FLOOD:
-            return cures.of_flood(wires)
-        if state is State.FAINT:
-            return cures.of_faint(wires)
+        if state is State.EXPLODING:
+            return cures.of_exploding(wires)
+        if state is State.VANISHING:
+            return cures.of_vanishing(wires)
         if state is not State.ZERO:
             return ""
         found: dict[str, None] = {}
@@ -251,7 +251,7 @@ class NumericSentences:
 
     def _scaled(self, wire: WirePath, state: State) -> str:
         route_factors = self._contributions.route_factors(wire)
-        grows = state is State.FLOOD
+        grows = state is State.EXPLODING
         if not route_factors.blocks:
             return phrases.AT_SEED.format(self._amount(wire))
         worst, into = route_factors.most if grows else route_factors.least

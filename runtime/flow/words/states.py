@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.diagram import OLDER_STATES
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -26,8 +27,8 @@ class State(StrEnum):
     CARRIES = "CARRIES"
     PARTIAL = "PARTIAL"
     ZERO = "ZERO"
-    FAINT = "FAINT"
-    FLOOD = "FLOOD"
+    VANISHING = "VANISHING"
+    EXPLODING = "EXPLODING"
     NONFINITE = "NONFINITE"
     STOPPED = "STOPPED"
     NO_RULE = "NO RULE"
@@ -35,6 +36,14 @@ class State(StrEnum):
     FROZEN = "FROZEN"
     NOTHING_TO_TRAIN = "NOTHING TO TRAIN"
     UNKNOWN = "UNKNOWN"
+    FAINT = VANISHING
+    FLOOD = EXPLODING
+    """The last two are older names of others."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> State | None:
+        newer = OLDER_STATES.get(str(value))
+        return None if newer is None else cls(newer)
 
     @property
     def row(self) -> Row:
@@ -174,10 +183,10 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=Complaint("zero", "zero gradient", 4, effect="0"),
             accent="yellow",
         ),
-        State.FAINT: Row(
+        State.VANISHING: Row(
             numeric=True,
             title="Carries, vanishing",
-            legend="vanishing: below {faint}, or {faint_relative} × the loss's own",
+            legend="vanishing: below {vanishing}, or {vanishing_relative} × the loss's own",
             spoken="carries a vanishing gradient",
             search="vanishing",
             form=Form.BEADS,
@@ -185,13 +194,13 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="▽ {rms}",
             sign="▽",
             concern=5,
-            complaint=Complaint("faint", "too small", 6, effect="a gradient that is too small"),
+            complaint=Complaint("vanishing", "too small", 6, effect="a gradient that is too small"),
             accent="yellow",
         ),
-        State.FLOOD: Row(
+        State.EXPLODING: Row(
             numeric=True,
             title="Carries, exploding",
-            legend="exploding: above {flood}, or {flood_relative} × the loss's own",
+            legend="exploding: above {exploding}, or {exploding_relative} × the loss's own",
             spoken="carries an exploding gradient",
             search="exploding",
             form=Form.SAW,
@@ -199,7 +208,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             label="▲ {rms}",
             sign="▲",
             concern=8,
-            complaint=Complaint("flood", "too large", 5, effect="a gradient that is too large"),
+            complaint=Complaint("exploding", "too large", 5, effect="a gradient that is too large"),
             accent="yellow",
         ),
         State.NONFINITE: Row(

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.blocks.nearest import did_you_mean
+from gradwire.runtime.diagram import OLDER_STATES
 from gradwire.runtime.diagram.document_types import MAX_EXPRESSION
 
 MAX_NODES = 120
@@ -174,6 +175,9 @@ class _Check:
 
     def _compared(self, node: ast.Compare) -> list[ast.expr]:
         sides = [node.left, *node.comparators]
+        for side in sides:
+            if isinstance(side, ast.Constant) and isinstance(side.value, str):
+                side.value = OLDER_STATES.get(side.value, side.value)
         for op, right in zip(node.ops, node.comparators, strict=True):
             is_none = isinstance(right, ast.Constant) and right.value is None
             if isinstance(op, ast.Is | ast.IsNot) != is_none:

@@ -237,7 +237,7 @@ class TrainingRun:
         with suppress(GradwireError):
             with system_errors(self.folder, "write"):
                 text = json.dumps(
-                    {"report": "diverged", "version": 1, **self.about(error)}, indent=1
+                    {"report": "diverged", "version": 2, **self.about(error)}, indent=1
                 )
                 replace_file(self.folder / ABOUT_DIVERGED, f"{text}\n".encode())
             if error.diagram is not None:

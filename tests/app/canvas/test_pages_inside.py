@@ -42,7 +42,7 @@ def test_a_page_shows_the_worst_state_inside_it_at_any_depth():
 
 def test_inside_a_page_only_what_is_deeper_counts():
     known = annotations(
-        {"enc/t.x": State.STOPPED, "enc/in/u.x": State.ZERO, "in/u.x": State.FLOOD},
+        {"enc/t.x": State.STOPPED, "enc/in/u.x": State.ZERO, "in/u.x": State.EXPLODING},
         InstancePath("enc"),
     )
     assert known.page.worst_inside.get("in") == "ZERO"

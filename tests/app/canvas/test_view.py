@@ -496,7 +496,7 @@ class TestPictures:
 
     def test_signs_stand_on_the_lanes(self, canvas, shell):
         states = seed_result(shell.diagram).states
-        states |= {"add1.a": State.OFF_ROUTE, "loss.x": State.ZERO, "add1.b": State.FLOOD}
+        states |= {"add1.a": State.OFF_ROUTE, "loss.x": State.ZERO, "add1.b": State.EXPLODING}
 
         def verdict(wire):
             return Verdict(
@@ -518,7 +518,7 @@ class TestPictures:
         image = QImage(1200, 500, QImage.Format.Format_RGB32)
         canvas.render_to(image)
         colours = {image.pixel(x, y) for x in range(1200) for y in range(500)}
-        assert LIGHT.lane(State.FLOOD).rgb() in colours
+        assert LIGHT.lane(State.EXPLODING).rgb() in colours
 
     def test_from_afar_blocks_are_rectangles(self, canvas, shell):
         canvas.set_zoom(0.2)

@@ -250,10 +250,10 @@ class TestPages:
         assert "uses page 'group1' itself" in nested.notice.text()
 
     def test_a_new_page_that_leads_back_here_is_not_pasted(self, nested, qtbot):
-        text = """{"gradwire": 2, "pages": {
+        text = """{"gradwire": 3, "pages": {
             "main": {"blocks": {"u": {"type": "Page", "page": "other"}}},
             "other": {"blocks": {"v": {"type": "Page", "page": "group1"}}}}}"""
-        QGuiApplication.clipboard().setText(text.replace('"gradwire": 2', HEAD))
+        QGuiApplication.clipboard().setText(text.replace('"gradwire": 3', HEAD))
         nested.navigation.enter("group1")
         before = nested.document.diagram
         press(qtbot, nested, Qt.Key.Key_V)

@@ -164,8 +164,8 @@ def test_without_a_page_nothing_is_saved(window):
         b"\x00\xff",
         b"{",
         b"[" * 100_000,
-        json.dumps({"gradwire": 2, "pages": {"main": {}}}).encode(),
-        json.dumps({"gradwire": 2, "tensors": "/etc/passwd", "pages": {"main": {}}}).encode(),
+        json.dumps({"gradwire": 3, "pages": {"main": {}}}).encode(),
+        json.dumps({"gradwire": 3, "tensors": "/etc/passwd", "pages": {"main": {}}}).encode(),
     ],
 )
 def test_a_hostile_file_is_refused_and_changes_nothing(saved, qtbot, content):

@@ -252,7 +252,7 @@ def test_a_flood_is_drawn_as_one_in_the_window(qtbot, opened):
     window = opened(build(big, small))
     at = window.canvas.wire_position("mul1.a")
     qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton, pos=at)
-    assert lane(window, "mul1.a") is State.FLOOD
+    assert lane(window, "mul1.a") is State.EXPLODING
     annotations = window.canvas.view.annotations
     assert annotations.total.label(annotations.scene.wire_index["mul1.a"]) == "▲ 10⁵"
     assert "Grows ×3e5 over 1 block; worst: " in window.why.text()

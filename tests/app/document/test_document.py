@@ -202,7 +202,7 @@ class TestFiles:
     def test_a_save_without_a_file_asks_for_one(self, document):
         assert not document.save()
 
-    @pytest.mark.parametrize("text", ["", "{", '{"gradwire": 2, "pages": {}, "x": 1}', "\0"])
+    @pytest.mark.parametrize("text", ["", "{", '{"gradwire": 3, "pages": {}, "x": 1}', "\0"])
     def test_a_broken_file_leaves_what_is_open(self, document, told, tmp_path, text):
         path = tmp_path / "broken.gradwire.json"
         path.write_text(text, encoding="utf-8")

@@ -13,7 +13,10 @@ KEYS = (
     "text", "rate", "still", "wire_numbers", "numbered_wires", "toolbar", "tour_taken", "geometry",
     "state", "panels", "curves_height",
 )  # fmt: skip
-GROUPED = {"thresholds": ("faint", "flood", "partial"), "picture": ("kind", "theme", "width")}
+GROUPED = {
+    "thresholds": ("exploding", "partial", "vanishing"),
+    "picture": ("kind", "theme", "width"),
+}
 
 
 def filled(path, value, *extra):
@@ -41,7 +44,7 @@ def test_a_value_of_another_kind_is_the_default_and_said_once(tmp_path, defaults
     found = {name: getattr(settings, name) for name in PROPERTIES}
     assert found == defaults
     said = settings.newly_damaged()
-    assert {"recent", "library", "shortcuts", "theme", "rate", "thresholds/faint"} <= {*said}
+    assert {"recent", "library", "shortcuts", "theme", "rate", "thresholds/vanishing"} <= {*said}
     assert settings.newly_damaged() == ()
 
 

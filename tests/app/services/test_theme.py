@@ -85,7 +85,7 @@ def simulated(colour: str, kind: str) -> tuple[float, float, float]:
 @pytest.mark.parametrize("kind", ["protan", "deutan"])
 @pytest.mark.parametrize("shown", [LIGHT, DARK], ids=lambda shown: shown.name)
 def test_gradient_stop_and_alarm_differ_for_the_colour_blind(shown, kind):
-    told_apart = [State.CARRIES, State.FLOOD, State.STOPPED]
+    told_apart = [State.CARRIES, State.EXPLODING, State.STOPPED]
     seen = [simulated(shown.lane(state).name(), kind) for state in told_apart]
     for i, one in enumerate(seen):
         for other in seen[:i]:

@@ -45,16 +45,16 @@ def settled(qtbot, window):
 class TestDialog:
     @pytest.mark.night
     def test_it_shows_those_in_force(self, dialog):
-        assert dialog.fields["faint"].text() == "1e-07"
+        assert dialog.fields["vanishing"].text() == "1e-07"
         assert dialog.fields["partial"].text() == "0.1"
 
     def test_lanes_legend_and_settings_follow_at_once(self, window, dialog, qtbot):
         assert lane(window, "mul1.a") is State.CARRIES
-        retype(qtbot, dialog.fields["flood"], "1000")
+        retype(qtbot, dialog.fields["exploding"], "1000")
         settled(qtbot, window)
-        assert lane(window, "mul1.a") is State.FLOOD
-        assert legend_content(window.canvas.view.annotations).thresholds.flood == 1000.0
-        assert window.settings.thresholds == Thresholds(flood=1000.0)
+        assert lane(window, "mul1.a") is State.EXPLODING
+        assert legend_content(window.canvas.view.annotations).thresholds.exploding == 1000.0
+        assert window.settings.thresholds == Thresholds(exploding=1000.0)
         assert dialog.isVisible(), "Enter takes the number and leaves the dialog open"
 
     def test_another_share_of_zeros(self, window, dialog, qtbot):
@@ -65,25 +65,25 @@ class TestDialog:
 
     def test_nothing_is_run_for_it(self, window, dialog, qtbot, monkeypatch):
         monkeypatch.setattr(Evaluation, "__call__", lambda *given: 1 / 0)
-        retype(qtbot, dialog.fields["flood"], "1000")
+        retype(qtbot, dialog.fields["exploding"], "1000")
         settled(qtbot, window)
-        assert lane(window, "mul1.a") is State.FLOOD
+        assert lane(window, "mul1.a") is State.EXPLODING
 
     def test_what_is_no_threshold_is_not_taken(self, window, dialog, qtbot):
         for text in ("-1", "0", "nan", "inf", "much"):
-            retype(qtbot, dialog.fields["faint"], text)
+            retype(qtbot, dialog.fields["vanishing"], text)
             assert window.settings.thresholds == Thresholds()
             assert "a number above 0" in dialog._error.text()
-        retype(qtbot, dialog.fields["faint"], "2e-6")
+        retype(qtbot, dialog.fields["vanishing"], "2e-6")
         assert dialog._error.isHidden()
-        assert window.settings.thresholds.faint == 2e-6
+        assert window.settings.thresholds.vanishing == 2e-6
 
     def test_defaults_come_back(self, window, dialog, qtbot):
-        retype(qtbot, dialog.fields["flood"], "1000")
+        retype(qtbot, dialog.fields["exploding"], "1000")
         settled(qtbot, window)
         qtbot.mouseClick(dialog.defaults, LEFT)
         settled(qtbot, window)
-        assert dialog.fields["flood"].text() == "10000"
+        assert dialog.fields["exploding"].text() == "10000"
         assert lane(window, "mul1.a") is State.CARRIES
 
     def test_escape_closes_it(self, dialog, qtbot):
@@ -95,33 +95,40 @@ class TestDialog:
         worker = window.doctor.worker
         qtbot.waitUntil(lambda: not worker.is_pending("doctor"))
         assert not window.doctor.panel.causes
-        retype(qtbot, dialog.fields["flood"], "1000")
+        retype(qtbot, dialog.fields["exploding"], "1000")
         settled(qtbot, window)
         qtbot.waitUntil(lambda: bool(window.doctor.panel.causes))
 
 
 class TestKept:
     def test_they_are_there_the_next_time(self, settings):
-        settings.thresholds = Thresholds(flood=5.0, cancels=0.25)
+        settings.thresholds = Thresholds(exploding=5.0, cancels=0.25)
         settings._store.sync()
-        assert Settings(settings._store).thresholds == Thresholds(flood=5.0, cancels=0.25)
+        assert Settings(settings._store).thresholds == Thresholds(exploding=5.0, cancels=0.25)
+
+    def test_older_names_are_read_until_newer_ones_are_kept(self, settings):
+        settings._store.setValue("thresholds/flood", "7")
+        settings._store.setValue("thresholds/faint_relative", "0.25")
+        assert settings.thresholds == Thresholds(exploding=7.0, vanishing_relative=0.25)
+        settings.thresholds = Thresholds(exploding=8.0)
+        assert settings.thresholds == Thresholds(exploding=8.0)
 
     @pytest.mark.parametrize("stored", ["much", "-1", "nan", "inf", ""])
     def test_what_is_of_no_use_is_the_default(self, settings, stored):
-        settings._store.setValue("thresholds/flood", stored)
+        settings._store.setValue("thresholds/exploding", stored)
         assert settings.thresholds == Thresholds()
 
     def test_a_new_window_judges_by_them(self, settings, qtbot, opened):
-        settings.thresholds = Thresholds(flood=1000.0)
+        settings.thresholds = Thresholds(exploding=1000.0)
         window = opened(scaled())
-        assert lane(window, "mul1.a") is State.FLOOD
+        assert lane(window, "mul1.a") is State.EXPLODING
 
 
 def test_a_result_is_judged_anew():
     result = evaluate(scaled())
     assert result.states["mul1.a"] is State.CARRIES
-    other = result.judged(Thresholds(flood=1000.0))
-    assert other.states["mul1.a"] is State.FLOOD
+    other = result.judged(Thresholds(exploding=1000.0))
+    assert other.states["mul1.a"] is State.EXPLODING
     assert "Grows ×2000" in other.verdict("mul1.a").sentence
     assert other.values is result.values
     assert result.states["mul1.a"] is State.CARRIES

@@ -98,7 +98,7 @@ def diagram(tmp_path):
     ) -> Any:
         contents = {"main": (blocks, wires)} | pages
         data = {
-            "gradwire": 2,
+            "gradwire": 3,
             "title": title,
             "pages": {
                 page: {"blocks": blocks, "wires": wires, "layout": {}}

@@ -82,7 +82,7 @@ def contents(*, runs: bool) -> dict[str, Any]:
         blocks["wrong"] = {"type": "Sum", BAD: BAD}
         wires[f"shown.{KEY}"] = f"w.{KEY}"
     return {
-        "gradwire": 2,
+        "gradwire": 3,
         "title": BAD,
         "description": BAD,
         "lesson": {

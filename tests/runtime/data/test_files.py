@@ -453,7 +453,7 @@ def test_a_diagram_opens_without_its_data_file_and_loses_nothing(
 def test_nothing_is_read_while_a_diagram_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = '{"gradwire": 2, "pages": {"main": {"blocks": {"d": {"type": "Dataset", "source": '
+    text = '{"gradwire": 3, "pages": {"main": {"blocks": {"d": {"type": "Dataset", "source": '
     text += '"csv", "path": "/dev/zero", "columns": {"x": {}}}}, "wires": {}}}}'
     (tmp_path / "a.gradwire.json").write_text(text)
     monkeypatch.setattr(opening, "open_rows", lambda *_: pytest.fail("it was read"))

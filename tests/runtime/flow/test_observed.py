@@ -121,13 +121,13 @@ def rounded():
         (
             lambda: chain("Sigmoid", 8, 8.0),
             "f1.x",
-            State.FAINT,
+            State.VANISHING,
             "Shrunk ×8.229e−9 over 8 blocks; worst: f1 ×0.0003352. Here: 8.229e−9.",
         ),
         (
             lambda: chain("Mul", 10, 1.0, b=5.0),
             "f1.a",
-            State.FLOOD,
+            State.EXPLODING,
             "Grows ×9.766e6 over 10 blocks; worst: f1 ×5. Here: 9.766e6.",
         ),
         (
@@ -283,33 +283,33 @@ def test_a_result_of_another_diagram_has_the_badge_stale():
 def test_thresholds_are_settings():
     reading = observe(Session(b.build(masked())), thresholds=Thresholds(partial=0.5))
     assert reading.state("relu1.x") is State.CARRIES
-    reading = observe(Session(b.build(off())), thresholds=Thresholds(flood=4.0))
-    assert reading.state("five.a") is State.FLOOD
+    reading = observe(Session(b.build(off())), thresholds=Thresholds(exploding=4.0))
+    assert reading.state("five.a") is State.EXPLODING
 
 
-def test_a_gradient_like_the_loss_s_own_is_no_flood_beside_vanishing_ones():
+def test_a_gradient_like_the_loss_s_own_is_not_exploding_beside_vanishing_ones():
     far = b.variable("far", 1.0)
     for i in range(8):
         far = b.mul(far, 1e-5 if i == 7 else 1.0, name=f"f{i}")
     reading = observe(Session(b.build(b.loss(b.add(far, b.variable("near", 1.0), name="sum1")))))
     assert reading.state("sum1.b") is State.CARRIES
-    assert State.FLOOD not in reading.states().values()
+    assert State.EXPLODING not in reading.states().values()
 
 
-def test_a_gradient_like_the_loss_s_own_is_not_faint_beside_exploding_ones():
+def test_a_gradient_like_the_loss_s_own_is_not_vanishing_beside_exploding_ones():
     x = b.variable("x", [-1.0, 2.0])
     total = b.sum(b.log(b.relu(x, name="unit") + 1e-8, name="logs"))
     reading = observe(Session(b.build(b.loss(total))))
-    assert reading.state("logs.x") is State.FLOOD
+    assert reading.state("logs.x") is State.EXPLODING
     assert reading.state("unit.x") is reading.variable("x").state is State.PARTIAL
 
 
-def test_a_gradient_far_above_the_loss_s_own_is_a_flood():
+def test_a_gradient_far_above_the_loss_s_own_is_exploding():
     x = b.mul(b.variable("x", 1.0), 2e4, name="much")
     reading = observe(Session(b.build(b.loss(b.mul(x, 1e-3, name="little"), scale=0.1))))
     assert reading.state("much.a") is State.CARRIES
     reading = observe(Session(b.build(b.loss(b.mul(x, 0.9, name="little"), scale=0.1))))
-    assert reading.state("much.a") is State.FLOOD
+    assert reading.state("much.a") is State.EXPLODING
 
 
 def test_each_loss_has_its_own_numbers_and_all_have_their_sum():
@@ -352,7 +352,7 @@ def test_numbers_only_refine_carries_and_follow_their_definitions():
                 elif not np.any(c):
                     expected = {State.ZERO}
                 else:
-                    expected = {State.FLOOD, State.FAINT}
+                    expected = {State.EXPLODING, State.VANISHING}
                     zeros = np.mean(c == 0)
                     expected.add(State.PARTIAL if zeros >= 0.1 else State.CARRIES)
                 assert state in expected, (seed, wire)
@@ -395,8 +395,8 @@ def test_norms_and_shares_of_zeros_are_those_of_the_run(diagram):
 @pytest.mark.parametrize(
     ("factor", "state", "said"),
     [
-        (1e-30, State.FAINT, {"head": "head shrinks gradients ×9.361e−31"}),
-        (1e30, State.FLOOD, {"error": "error enlarges gradients ×1.118e29"}),
+        (1e-30, State.VANISHING, {"head": "head shrinks gradients ×9.361e−31"}),
+        (1e30, State.EXPLODING, {"error": "error enlarges gradients ×1.118e29"}),
         (0.0, State.ZERO, {"head": "head multiplies by 0"}),
     ],
 )

@@ -56,6 +56,18 @@ def test_every_kind_of_answer_is_read_again() -> None:
     assert read.answers[4].diagram.main.blocks == taught().main.blocks
 
 
+def test_answers_of_version_1_have_older_names_of_states() -> None:
+    steps = [Answer(painted={"mul1.a": "FLOOD", "mul1.b": "ZERO"}).to_record(1, 0)]
+    read = parse_sheet(json.dumps(record(gradwire_answers=1, steps=steps)))
+    assert read.answers[1].painted == {"mul1.a": "EXPLODING", "mul1.b": "ZERO"}
+
+
+def test_a_lesson_is_the_same_in_every_version_of_the_format() -> None:
+    """Answers and progress that were saved with version 2 belong to it still."""
+    digest = "1ea5b6088a7831508d42df12f59289af30a950ca7a1a1c4c483ae8c101383a8c"
+    assert lesson_digest(taught()) == digest
+
+
 def test_layout_makes_no_difference_to_a_lesson_and_a_number_does() -> None:
     moved = apply(taught(), MoveBlocks({"w": Point(5, 5)})).after
     assert lesson_digest(moved) == lesson_digest(taught())
@@ -88,7 +100,7 @@ def test_canonical_numbers_are_read_as_the_same_numbers(value: float) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"gradwire_answers": 2}, "This is no file of answers."),
+        ({"gradwire_answers": 3}, "This is no file of answers."),
         ({"learner": "  "}, "The answers need the name of a learner."),
         ({"learner": "x" * 201}, "Expected 1 to 200 characters"),
         ({"seed": -1}, "'seed' is not a whole number in its range. Expected 0 to 4294967295"),
@@ -107,7 +119,7 @@ def test_canonical_numbers_are_read_as_the_same_numbers(value: float) -> None:
         ({"steps": [{"step": 2, "values": {"w": "=1"}}]}, "'w' is no number."),
         ({"steps": [{"step": 2, "values": {"w": [[[[1]]]]}}]}, "'w' is no number."),
         ({"steps": [{"step": 2, "open": {"sg": 1}}]}, "'sg' is neither true nor false."),
-        ({"steps": [{"step": 2, "diagram": {"gradwire": 2}}]}, "The diagram can't be read"),
+        ({"steps": [{"step": 2, "diagram": {"gradwire": 3}}]}, "The diagram can't be read"),
     ],
 )
 def test_what_is_malformed_has_a_clear_error(fields: dict[str, Any], message: str) -> None:
@@ -125,7 +137,7 @@ def test_a_record_that_was_changed_by_hand_is_found() -> None:
         parse_sheet(json.dumps({k: v for k, v in record().items() if k != "digest"}))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", '{"gradwire": 2}', "{" * 200, '{"a": NaN}'])
+@pytest.mark.parametrize("text", ["", "[]", "null", '{"gradwire": 3}', "{" * 200, '{"a": NaN}'])
 def test_what_is_no_file_of_answers(text: str) -> None:
     with pytest.raises(FileError):
         parse_sheet(text)

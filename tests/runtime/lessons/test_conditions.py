@@ -35,6 +35,13 @@ def check(*conditions):
 FACTS = facts(["L"])
 
 
+def test_older_names_of_states_are_read():
+    huge = Facts(Session(build(loss(mul(variable("x", 1.0), 1e6, name="m"), name="L"))))
+    for name in ("FLOOD", "EXPLODING"):
+        assert parse_condition(f'state("m.a") == "{name}"').holds(huge)
+        assert not parse_condition(f'"{name}" != state("m.a")').holds(huge)
+
+
 @pytest.mark.parametrize(
     ("text", "worth"),
     [

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 DIAGRAM = {
-    "gradwire": 2,
+    "gradwire": 3,
     "pages": {
         "main": {
             "blocks": {

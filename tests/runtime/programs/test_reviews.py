@@ -32,6 +32,13 @@ def test_an_identity_outlives_lines_and_sizes():
         assert identities(other) != identities(ONE)
 
 
+@pytest.mark.parametrize(("rule", "first"), [("exploding", "flood"), ("vanishing", "faint")])
+def test_an_identity_outlives_the_name_of_its_rule(rule, first):
+    renamed, before = ONE._replace(rule=rule), ONE._replace(rule=first)
+    assert identities(renamed) == identities(before)
+    assert f'"what": "{rule}"' in baseline(review([renamed]))
+
+
 def test_several_of_one_kind_are_told_apart():
     first, second = identities(ONE, ONE)
     assert second == f"{first}-2"

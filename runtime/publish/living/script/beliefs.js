@@ -14,7 +14,7 @@ function misconception(ask, actual) {
   return isKnown ? (knownBelief(ask, actual) ?? none) : none;
 }
 
-const ARRIVES = ['CARRIES', 'PARTIAL', 'FAINT', 'FLOOD', 'NONFINITE'],
+const ARRIVES = ['CARRIES', 'PARTIAL', 'VANISHING', 'EXPLODING', 'NONFINITE'],
   ABSENT = ['STOPPED', 'NO RULE', 'OFF ROUTE', 'FROZEN', 'NOTHING TO TRAIN'];
 
 // The state that was taken for another on the first wrong wire, from the loss backwards, and why

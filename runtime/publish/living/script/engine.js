@@ -147,7 +147,7 @@ class Live {
 
   // A numeric state, unless it comes of rounding alone.
   refined(state, wires) {
-    return (state === 'FAINT' || state === 'PARTIAL') && this.invariance(wires) ? 'CARRIES' : state;
+    return (state === 'VANISHING' || state === 'PARTIAL') && this.invariance(wires) ? 'CARRIES' : state;
   }
 
   // What structure alone says: {sentence, cure, route, cutters}; null where it is not known.

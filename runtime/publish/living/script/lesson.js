@@ -373,7 +373,7 @@ class Lesson {
       record ? [{step: i + 1, ...record, ...(hints ? {hints} : {})}] : [],
     );
     return answersText({
-      gradwire_answers: 1,
+      gradwire_answers: 2,
       lesson: this.data.digest,
       title: this.app.data.title,
       learner: this.learner,

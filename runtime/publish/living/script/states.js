@@ -2,7 +2,7 @@
 // and refined by the numbers.
 const OPEN = 0, STOP = 1, NO_RULE = 2, NOWHERE = 3;
 const RANKS = {
-  CARRIES: 0, PARTIAL: 0, ZERO: 0, FAINT: 0, FLOOD: 0, NONFINITE: 0, FROZEN: 1, STOPPED: 2,
+  CARRIES: 0, PARTIAL: 0, ZERO: 0, VANISHING: 0, EXPLODING: 0, NONFINITE: 0, FROZEN: 1, STOPPED: 2,
   'NO RULE': 3, 'NOTHING TO TRAIN': 4, 'OFF ROUTE': 5, UNKNOWN: 6,
 };
 
@@ -99,7 +99,7 @@ function numeric(size, seed, limits) {
   if (!size.total) return 'CARRIES';
   if (!size.finite) return 'NONFINITE';
   if (size.zeros === size.total) return 'ZERO';
-  if (size.rms > limits.flood || size.rms > limits.flood_relative * seed) return 'FLOOD';
-  if (size.subnormal || size.rms < Math.max(limits.faint, limits.faint_relative * seed)) return 'FAINT';
+  if (size.rms > limits.exploding || size.rms > limits.exploding_relative * seed) return 'EXPLODING';
+  if (size.subnormal || size.rms < Math.max(limits.vanishing, limits.vanishing_relative * seed)) return 'VANISHING';
   return size.zeros >= limits.partial * size.total ? 'PARTIAL' : 'CARRIES';
 }

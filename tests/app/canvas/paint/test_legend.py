@@ -28,12 +28,12 @@ from tests.app.canvas.paint.recording import recorder
 def test_titles_have_the_values_of_thresholds():
     thresholds = Thresholds()
     assert title(State.PARTIAL, thresholds) == "carries; at least 10 % of it is zero"
-    assert title(State.FAINT, thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ × the loss's own"
-    assert title(State.FLOOD, thresholds) == "exploding: above 10⁴, or 10⁴ × the loss's own"
-    other = Thresholds(partial=0.25, faint=3e-6, flood=2e3)
+    assert title(State.VANISHING, thresholds) == "vanishing: below 10⁻⁷, or 10⁻⁵ × the loss's own"
+    assert title(State.EXPLODING, thresholds) == "exploding: above 10⁴, or 10⁴ × the loss's own"
+    other = Thresholds(partial=0.25, vanishing=3e-6, exploding=2e3)
     assert "25 %" in title(State.PARTIAL, other)
-    assert "3e−6" in title(State.FAINT, other)
-    assert "above 2000" in title(State.FLOOD, other)
+    assert "3e−6" in title(State.VANISHING, other)
+    assert "above 2000" in title(State.EXPLODING, other)
 
 
 def test_no_brace_is_left_in_any_title():

@@ -245,9 +245,9 @@ class TestMarks:
 
     def test_what_is_odd_is_marked_always(self):
         assert self.marks(State.ZERO, 0.0) == ("0", ())
-        assert self.marks(State.FAINT, 2e-8) == ("▽ 10⁻⁸", ())
-        assert self.marks(State.FLOOD, 3e5) == ("▲ 10⁵", ())
-        assert self.marks(State.FLOOD, None) == ("▲", ())
+        assert self.marks(State.VANISHING, 2e-8) == ("▽ 10⁻⁸", ())
+        assert self.marks(State.EXPLODING, 3e5) == ("▲ 10⁵", ())
+        assert self.marks(State.EXPLODING, None) == ("▲", ())
         assert self.marks(State.NONFINITE, None) == ("NaN", ())
 
     def test_the_rest_when_asked(self):

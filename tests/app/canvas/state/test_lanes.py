@@ -68,7 +68,12 @@ class TestWhatIsDrawn:
 
     def test_each_loss_has_its_lane(self):
         assert drawn(S.CARRIES, S.STOPPED) == [S.CARRIES, S.STOPPED]
-        assert drawn(S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE) == [S.ZERO, S.FAINT, S.FLOOD, S.NO_RULE]
+        assert drawn(S.ZERO, S.VANISHING, S.EXPLODING, S.NO_RULE) == [
+            S.ZERO,
+            S.VANISHING,
+            S.EXPLODING,
+            S.NO_RULE,
+        ]
 
     def test_a_loss_without_a_path_has_none_beside_the_others(self):
         assert drawn(S.OFF_ROUTE, S.CARRIES) == [S.NOTHING_TO_TRAIN, S.CARRIES]

@@ -29,7 +29,7 @@ def test_contracts_that_are_not_checked_are_counted(gradwire, tmp_path):
         (["flows(loss → w)", "blocked(loss → w)"], "; 2 contracts were not checked (--contracts)"),
         ([], ""),
     ):
-        content = {"gradwire": 2, "contracts": stated, "pages": {"main": page}}
+        content = {"gradwire": 3, "contracts": stated, "pages": {"main": page}}
         file.write_text(json.dumps(content), encoding="utf-8")
         done = gradwire("check", file)
         assert (done.code, done.out) == (0, f"{file}: clean{words}\n")
@@ -73,7 +73,7 @@ def test_a_file_that_can_not_be_read_outweighs_a_problem(gradwire, diagram, tmp_
 def test_a_line_that_is_no_contract_is_a_problem_beside_the_others(gradwire, tmp_path):
     file = tmp_path / "stated.gradwire.json"
     page = {"blocks": {"mul": {"type": "Mul", "b": 2.0}}, "wires": {}}
-    stated = {"gradwire": 2, "contracts": ["flows(a"], "pages": {"main": page}}
+    stated = {"gradwire": 3, "contracts": ["flows(a"], "pages": {"main": page}}
     file.write_text(json.dumps(stated), encoding="utf-8")
     done = gradwire("check", file)
     assert done.code == 2
@@ -161,7 +161,7 @@ def test_a_recipe_is_checked_and_its_problems_have_lines(gradwire, tmp_path):
 
     def checked(**rule):
         training = {"optimisers": [{"name": "opt", **rule}]}
-        content = {"gradwire": 2, "training": training, "pages": {"main": page}}
+        content = {"gradwire": 3, "training": training, "pages": {"main": page}}
         file.write_text(json.dumps(content, indent=1), encoding="utf-8")
         return gradwire("check", file)
 

@@ -177,12 +177,13 @@ def test_thresholds_of_numeric_states(gradwire, diagram):
         return report["wires"]["sum.x"]["verdicts"]["loss.out"]["state"]
 
     assert state() == "CARRIES"
-    assert state("--threshold", "flood=0.5") == "FLOOD"
-    assert state("--threshold", "faint=2", "--threshold", "flood=9") == "FAINT"
+    assert state("--threshold", "exploding=0.5") == "EXPLODING"
+    assert state("--threshold", "vanishing=2", "--threshold", "exploding=9") == "VANISHING"
+    assert state("--threshold", "faint=2", "--threshold", "flood=9") == "VANISHING"  # older names
     assert gradwire("doctor", path).out.endswith("gets a gradient.\n")
-    assert "too large" in gradwire("doctor", path, "--threshold", "flood=0.5").out
-    assert "FLOOD" in gradwire("run", path, "--threshold", "flood=0.5").out
-    for wrong in ("flod=1", "flood=x", "flood"):
+    assert "too large" in gradwire("doctor", path, "--threshold", "exploding=0.5").out
+    assert "EXPLODING" in gradwire("run", path, "--threshold", "exploding=0.5").out
+    for wrong in ("explodin=1", "exploding=x", "exploding"):
         assert gradwire("flow", path, "--run", "--threshold", wrong).code == 2
 
 

@@ -20,7 +20,7 @@ def test_questions_and_their_key(gradwire):
 def test_json_has_the_answers_and_a_seed_is_repeatable(gradwire):
     options = ("quiz", path("fan_out"), "--count", "4", "--seed", "5", "--json")
     report = gradwire(*options).json
-    assert (report["report"], report["version"], report["seed"]) == ("quiz", 3, 5)
+    assert (report["report"], report["version"], report["seed"]) == ("quiz", 4, 5)
     for question in report["questions"]:
         assert question["options"][question["answer"]]["misconception"] is None
     assert gradwire(*options).json == report

@@ -29,7 +29,7 @@ def test_the_seed_as_json(gradwire, seed):
         "report", "version", "file", "title", "engine", "device", "losses", "values", "passive",
         "gradients", "wires", "thrown_away", "not_finite", "views", "problems",
     ]  # fmt: skip
-    assert (report["report"], report["version"]) == ("run", 1)
+    assert (report["report"], report["version"]) == ("run", 2)
     assert report["losses"] == ["loss.out"]
     assert report["values"]["loss.out"] == {
         "dtype": "float32", "shape": [1, 2], "value": [[1.0, 5.0]]

@@ -27,7 +27,7 @@ def test_blocks_phases_and_values_are_chosen(gradwire, seed):
 
 def test_json_has_the_arrays_and_none_is_null(gradwire, seed):
     report = gradwire("timeline", seed, "--json").json
-    assert (report["report"], report["version"]) == ("timeline", 1)
+    assert (report["report"], report["version"]) == ("timeline", 2)
     assert report["losses"] == ["loss.out"]
     assert report["length"] == len(report["steps"])
     (stop,) = (s for s in report["steps"] if (s["block"], s["phase"]) == ("stop", "backward"))

@@ -25,7 +25,7 @@ def test_opening_a_stop_shows_what_it_lets_through(gradwire, seed):
 def test_cutting_a_wire_in_any_spelling(gradwire, seed, wire):
     done = gradwire("whatif", seed, "--cut", wire, "--json")
     report = done.json
-    assert (report["report"], report["version"]) == ("whatif", 1)
+    assert (report["report"], report["version"]) == ("whatif", 2)
     assert report["change"] == "Cut a.out→add.b"
     assert report["variables"]["loss.out"]["a"]["after"] is None
     assert report["variables"]["loss.out"]["a"]["before"]["value"] == [[1.0, 1.0]]

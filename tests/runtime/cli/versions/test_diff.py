@@ -52,7 +52,7 @@ def test_words_say_what_and_why(gradwire, pair):
 
 def test_json_says_the_same(gradwire, pair):
     report = gradwire("diff", *pair, "--json").json
-    assert (report["report"], report["version"]) == ("diff", 1)
+    assert (report["report"], report["version"]) == ("diff", 2)
     assert (report["same"], report["same_meaning"]) == (False, False)
     assert report["pages"][0]["changed"]["mul"] == {"a": {"before": 3, "after": 4}}
     assert report["gradients"]["variables"]["b"]["effect"] == "gained"

@@ -130,7 +130,7 @@ def test_pages_may_be_nested_deeply():
         f'"wires": {{"use.x": "x.out", "y.x": "use.y"}}}}'
         for i in range(3000)
     )
-    dependencies = Dependencies(loads(f'{{"gradwire": 2, "pages": {{"main": {{}}, {pages}}}}}'))
+    dependencies = Dependencies(loads(f'{{"gradwire": 3, "pages": {{"main": {{}}, {pages}}}}}'))
     assert dependencies.through["p0"] == {"x": ("y",)}
 
 

@@ -127,7 +127,7 @@ class TestTexts:
     @pytest.mark.parametrize(
         "text",
         [
-            '{"gradwire": 2, "pages": {"main": {"blocks": {%s}}}}',
+            '{"gradwire": 3, "pages": {"main": {"blocks": {%s}}}}',
             '\ufeff\r\n  {"blocks": {%s}}\n\n',
             '{"blocks": {%s}, "wires": {"m.a": "gone.out"}, "layout": {"gone": [0, 0]}}',
             "{%s}",
@@ -154,7 +154,7 @@ class TestTexts:
             ("[1, 2]", "not part of a diagram"),
             ('{"a": 1}', "not part of a diagram"),
             ('{"blocks": {"m": {"type": "Mul"}', r"^1:"),
-            ('{"gradwire": 2, "pages": {"main": {}}}', "no blocks"),
+            ('{"gradwire": 3, "pages": {"main": {}}}', "no blocks"),
             ('{"gradwire": 9, "pages": {"main": {}}}', "version"),
         ],
     )

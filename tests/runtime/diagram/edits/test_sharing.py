@@ -89,12 +89,12 @@ def test_an_update_to_an_equal_page_leaves_its_content():
 )
 def test_a_file_that_shares_no_page_is_refused(main):
     with pytest.raises(FileError, match="shares no page"):
-        page_offered(loads(f'{{"gradwire": 2, "pages": {{"main": {main}, "p": {{}}}}}}'))
+        page_offered(loads(f'{{"gradwire": 3, "pages": {{"main": {main}, "p": {{}}}}}}'))
 
 
 def test_a_page_that_uses_itself_comes_to_an_end():
     text = (
-        '{"gradwire": 2, "pages": {"main": {"blocks": {"a": {"type": "Page", "page": "p"}}}, '
+        '{"gradwire": 3, "pages": {"main": {"blocks": {"a": {"type": "Page", "page": "p"}}}, '
         '"p": {"blocks": {"again": {"type": "Page", "page": "p"}}}}}'
     )
     shared = loads(text)

@@ -8,7 +8,9 @@ from gradwire.runtime.diagram.files import migrations
 from gradwire.runtime.engine import Session
 from tests.runtime.diagram.drawing import seed
 
-PAGES = Path(__file__).parent / "golden" / "version1_pages.gradwire.json"
+GOLDEN = Path(__file__).parent / "golden"
+PAGES = GOLDEN / "version1_pages.gradwire.json"
+STATES = GOLDEN / "version2_states.gradwire.json"
 
 
 def test_an_older_file_takes_every_step(monkeypatch):
@@ -28,7 +30,7 @@ def test_an_older_file_takes_every_step(monkeypatch):
         '"stop": {"type": "StopGradient"}}, "wires": [["a.out", "stop.x"]]}'  # fmt: skip
     diagram = loads(text)
     assert diagram.title == "Old"
-    assert '"gradwire": 2' in dumps(diagram)
+    assert '"gradwire": 3' in dumps(diagram)
     assert '"stop.x": "a.out"' in dumps(diagram)
 
 
@@ -44,12 +46,12 @@ def test_what_is_wrong_after_a_step_is_told_at_the_nearest_place(monkeypatch):
     ("version", "message"),
     [
         (
-            "3",
-            "has version 3, which is newer than this Gradwire supports. Expected version 2 or "
+            "4",
+            "has version 4, which is newer than this Gradwire supports. Expected version 3 or "
             "older. Update",
         ),
         ("0", "There is no version 0."),
-        ('"1"', "it has no version. Expected \"gradwire\": 2, got '1'."),
+        ('"1"', "it has no version. Expected \"gradwire\": 3, got '1'."),
         ("true", "it has no version."),
         ("1.0", "it has no version."),
     ],
@@ -95,7 +97,7 @@ def test_uses_of_version_1_keep_variables_of_their_own():
 def test_pages_without_variables_or_used_once_are_left_alone():
     heard = []
     text = dumps(load(PAGES, notice=heard.append))
-    load_again = loads(text.replace('"gradwire": 2', '"gradwire": 1'))
+    load_again = loads(text.replace('"gradwire": 3', '"gradwire": 1'))
     assert load_again == loads(text)
     for use in ("sign", "back", "once"):
         assert not load_again.main.blocks[use].independent
@@ -107,4 +109,32 @@ def test_pages_without_variables_or_used_once_are_left_alone():
 def test_a_broken_file_of_version_1_is_refused_by_line(pages):
     with pytest.raises(FileError) as caught:
         loads(f'{{"gradwire": 1, "pages": {pages}}}')
+    assert caught.value.line == 1
+
+
+def test_states_of_version_2_have_their_newer_names():
+    heard = []
+    diagram = load(STATES, notice=heard.append)
+    paint, change, check = diagram.lesson.steps
+    assert paint.states == ("VANISHING", "EXPLODING", "CARRIES")
+    assert paint.text == "Which are FLOOD?"  # a text is the author's
+    assert change.goals == ('state("loss.x") != "EXPLODING" and "VANISHING"!=state(\'loss.x\')',)
+    assert [option.holds for option in check.options] == [
+        "state('loss.x') == 'EXPLODING'", 'state("loss.x") == "CARRIES"',
+    ]  # fmt: skip
+    assert diagram.main.notes["why"].text == 'It is {state("loss.x") == "EXPLODING"}, not "FLOOD".'
+    assert heard == []
+    text = dumps(diagram)
+    assert loads(text) == diagram and '"gradwire": 3' in text
+
+
+def test_a_file_of_the_newest_version_may_have_older_names_of_states():
+    text = STATES.read_text(encoding="utf-8").replace('"gradwire": 2', '"gradwire": 3')
+    assert loads(text).lesson.steps[0].states == ("VANISHING", "EXPLODING", "CARRIES")
+
+
+@pytest.mark.parametrize("lesson", ["3", "[]", '{"steps": 3}', '{"steps": [3, {"states": [1]}]}'])
+def test_a_broken_lesson_of_version_2_is_refused_by_line(lesson):
+    with pytest.raises(FileError) as caught:
+        loads(f'{{"gradwire": 2, "lesson": {lesson}, "pages": {{"main": {{"notes": 3}}}}}}')
     assert caught.value.line == 1

@@ -60,7 +60,7 @@ TRAINING = {
 
 
 def text_of(value: object, field: str = "lesson") -> str:
-    return json.dumps({"gradwire": 2, field: value, "pages": {"main": {}}}, indent=1)
+    return json.dumps({"gradwire": 3, field: value, "pages": {"main": {}}}, indent=1)
 
 
 def test_what_is_read_is_written_in_a_stable_order() -> None:

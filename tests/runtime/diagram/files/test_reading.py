@@ -15,7 +15,7 @@ from tests.strategies import diagrams
 
 
 def wrap(page: str) -> str:
-    return '{"gradwire": 2, "pages": {"main":\n' + page + "}}"
+    return '{"gradwire": 3, "pages": {"main":\n' + page + "}}"
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ def wrap(page: str) -> str:
     [
         ("[]", "1:1", "The document is not an object. Expected {…}, got []."),
         ('{"pages": {}}', "1:1", "Not a Gradwire diagram: it has no version."),
-        ('{"gradwire": 2}', "1:1", "The diagram has no pages."),
-        ('{"gradwire": 2,\n "pages": []}', "2:2", "'pages' is not an object."),
-        ('{"gradwire": 2,\n"zoom": 2, "pages": {}}', "2:1", "There is no field 'zoom' here."),
-        ('{"gradwire": 2, "title": 3, "pages": {}}', "1:17", "'title' is not a string."),
-        ('{"gradwire": 2, "pages": {"a/b": {}}}', "1:27", "'a/b' is not a valid page name."),
+        ('{"gradwire": 3}', "1:1", "The diagram has no pages."),
+        ('{"gradwire": 3,\n "pages": []}', "2:2", "'pages' is not an object."),
+        ('{"gradwire": 3,\n"zoom": 2, "pages": {}}', "2:1", "There is no field 'zoom' here."),
+        ('{"gradwire": 3, "title": 3, "pages": {}}', "1:17", "'title' is not a string."),
+        ('{"gradwire": 3, "pages": {"a/b": {}}}', "1:27", "'a/b' is not a valid page name."),
         (wrap('{"scale": 1}'), "2:2", "There is no field 'scale' here. Expected one of blocks"),
         (wrap('{"blocks": {"a.b": {"type": "Mul"}}}'), "2:13", "'a.b' is not a valid block name."),
         (wrap('{"blocks": {"a": 3}}'), "2:13", "'a' is not an object."),
@@ -105,14 +105,14 @@ def test_what_is_wrong_with_the_document_has_its_place(text, place, message):
     ],
 )
 def test_what_is_wrong_with_a_bookmark_is_said(record, message):
-    text = f'{{"gradwire": 2, "views": {{"v": {record}}}, "pages": {{"main": {{}}}}}}'
+    text = f'{{"gradwire": 3, "views": {{"v": {record}}}, "pages": {{"main": {{}}}}}}'
     with pytest.raises(FileError) as caught:
         read(text)
     assert message in str(caught.value)
 
 
 def test_a_file_may_be_short():
-    assert loads('{"gradwire": 2, "pages": {}}') == Diagram({})
+    assert loads('{"gradwire": 3, "pages": {}}') == Diagram({})
     note = loads(wrap('{"notes": {"n": {"text": "hi"}}}')).main.notes["n"]
     assert (note.at, note.width, note.height, note.frame) == ((0, 0), 200, 60, False)
 

@@ -148,7 +148,7 @@ def test_what_a_file_holds_is_limited(monkeypatch, limit, text, what, column):
     ],
 )
 def test_a_flaw_is_found_in_little_memory(middle, end):
-    text = '{"gradwire": 2, "title": "' + middle * (2**23 // len(middle)) + end
+    text = '{"gradwire": 3, "title": "' + middle * (2**23 // len(middle)) + end
     tracemalloc.start()
     try:
         with pytest.raises(FileError):

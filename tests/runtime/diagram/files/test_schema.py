@@ -110,7 +110,7 @@ def test_so_do_large_arrays(validator, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        ('"gradwire": 2', '"gradwire": 1', "gradwire"),
+        ('"gradwire": 3', '"gradwire": 1', "gradwire"),
         ('"pages": {', '"colour": 1, "pages": {', ""),
         ('"type": "Mul", "a": 3', '"type": "Mul", "c": 3', "pages.main.blocks.mul"),
         ('"type": "Mul", "a": 3', '"type": "Mul", "a": "x"', "pages.main.blocks.mul.a"),

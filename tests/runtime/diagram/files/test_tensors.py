@@ -31,7 +31,7 @@ def diagram(tmp_path):
         (tmp_path / beside).write_bytes(data)
         value = {"tensor": name, "dtype": dtype, "shape": shape}
         blocks = {"W": {"type": "Variable", "value": value}}
-        document = {"gradwire": 2, "tensors": beside, "pages": {"main": {"blocks": blocks}}}
+        document = {"gradwire": 3, "tensors": beside, "pages": {"main": {"blocks": blocks}}}
         path = tmp_path / "net.gradwire.json"
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
         return path

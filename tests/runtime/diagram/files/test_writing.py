@@ -30,7 +30,7 @@ GOLDEN = Path(__file__).parent / "golden" / "version1.gradwire.json"
 def test_version_1_is_read_and_written_in_the_newest():
     text = GOLDEN.read_text(encoding="utf-8")
     diagram = loads(text)
-    assert dumps(diagram) == text.replace('"gradwire": 1', '"gradwire": 2')
+    assert dumps(diagram) == text.replace('"gradwire": 1', '"gradwire": 3')
     assert list(diagram.pages) == ["main", "encoder", "empty"]
     assert diagram.main.blocks["mul"] == make("Mul", a=3)
     assert diagram.main.layout["mul"] == Point(240.0, -12.5)
@@ -41,7 +41,7 @@ def test_version_1_is_read_and_written_in_the_newest():
 
 def test_the_seed_reads_as_in_the_documentation():
     assert dumps(seed()) == (
-        '{\n  "gradwire": 2,\n  "pages": {\n    "main": {\n      "blocks": {\n'
+        '{\n  "gradwire": 3,\n  "pages": {\n    "main": {\n      "blocks": {\n'
         '        "a": {"type": "Variable", "value": [[1, 2]]},\n'
         '        "b": {"type": "Variable", "value": [[0, 1]]},\n'
         '        "mul": {"type": "Mul", "a": 3},\n'

@@ -48,14 +48,14 @@ def test_what_vanishes_on_the_way_to_the_first_layers_is_complained_of():
     for layer in range(9):
         x = b.sigmoid(b.linear(x, weight(f"w{layer}", 0.3)))
     found = complaints(mean_square(x - 1.0))
-    assert ("faint", "w0") in found and ("faint", "w8") not in found
+    assert ("vanishing", "w0") in found and ("vanishing", "w8") not in found
 
 
 def test_small_weights_throughout_are_complained_of():
     x = b.input("x", X)
     for layer in range(4):
         x = b.linear(x, weight(f"w{layer}", 1e-4))
-    assert {("faint", f"w{layer}") for layer in range(3)} <= complaints(mean_square(x - 1.0))
+    assert {("vanishing", f"w{layer}") for layer in range(3)} <= complaints(mean_square(x - 1.0))
 
 
 def test_a_bias_that_a_difference_takes_away_is_by_design():

@@ -116,8 +116,8 @@ def scaled_layer(scale, gamma):
 def test_what_a_layer_scale_leaves_small_even_once_it_has_grown_is_remarked_on():
     found = {f.key: f for f in diagnose(Session(scaled_layer(1e-6, 1e-8)))}
     assert {key: f.complaint.name for key, f in found.items()} == {
-        "gamma": "faint",
-        "w": "faint_at_start",
+        "gamma": "vanishing",
+        "w": "vanishing_at_start",
     }
     assert "gamma is at most 1e−8 and gets a gradient itself: this grows" in found["w"].sentence
 

@@ -18,7 +18,7 @@ def test_why_says_so_of_a_variable_and_of_a_wire(key):
     session = Session(specimens()["decays"])
     observed = observe(session)
     verdict = observed.explain(key)
-    assert verdict.state is State.FAINT
+    assert verdict.state is State.VANISHING
     assert verdict.sentence.startswith(SAID) and verdict.cure.startswith(CURE)
     assert CURE in with_fix(session, verdict).sentence
     assert observed.culprits(key) == {}

@@ -34,9 +34,9 @@ def state(values, scale=ALONE, thresholds=None, dtype="float64"):
         ([1.0] * 10 + [0.0], State.CARRIES),  # less
         ([0.0, 1.0], State.PARTIAL),
         ([0.0, -0.0], State.ZERO),
-        ([1.01e-7], State.FAINT),  # under the share of the loss's own
-        ([0.99e-7], State.FAINT),
-        ([1.01e4], State.FLOOD),
+        ([1.01e-7], State.VANISHING),  # under the share of the loss's own
+        ([0.99e-7], State.VANISHING),
+        ([1.01e4], State.EXPLODING),
         ([0.99e4], State.CARRIES),
         ([NAN, 0.0], State.NONFINITE),
         ([INF], State.NONFINITE),
@@ -48,30 +48,30 @@ def test_by_size_alone(values, expected):
     assert state(values) is expected
 
 
-def test_faint_and_flood_are_relative_too():
-    assert state([0.99e-5], Scale(1.0, 1.0)) is State.FAINT
+def test_vanishing_and_exploding_are_relative_too():
+    assert state([0.99e-5], Scale(1.0, 1.0)) is State.VANISHING
     assert state([1.01e-5], Scale(1.0, 1.0)) is State.CARRIES
     assert state([0.99e-5], Scale(1.0, 1e-4)) is State.CARRIES
-    assert state([1.01], Scale(1.01, 1e-4)) is State.FLOOD
+    assert state([1.01], Scale(1.01, 1e-4)) is State.EXPLODING
     assert state([0.99], Scale(0.99, 1e-4)) is State.CARRIES
     assert state([1.0], Scale(0.0)) is State.CARRIES
-    assert state([0.99e-7], Scale(1e-7, 1e-7)) is State.FAINT
+    assert state([0.99e-7], Scale(1e-7, 1e-7)) is State.VANISHING
 
 
-def test_subnormal_numbers_are_faint_whatever_the_thresholds():
-    lax = Thresholds(faint=0.0, faint_relative=0.0)
-    assert state([5e-324, 0.0], Scale(5e-324, 5e-324), lax) is State.FAINT
-    assert state([6e-8], Scale(6e-8, 6e-8), lax, "float16") is State.FAINT
+def test_subnormal_numbers_are_vanishing_whatever_the_thresholds():
+    lax = Thresholds(vanishing=0.0, vanishing_relative=0.0)
+    assert state([5e-324, 0.0], Scale(5e-324, 5e-324), lax) is State.VANISHING
+    assert state([6e-8], Scale(6e-8, 6e-8), lax, "float16") is State.VANISHING
     assert state([2.0**-14], ALONE, lax, "float16") is State.CARRIES
 
 
 def test_their_order():
-    """NONFINITE, ZERO, FLOOD, FAINT, PARTIAL, CARRIES: the first that holds."""
-    every = Thresholds(partial=0.0, faint=INF, flood=-1.0)
+    """NONFINITE, ZERO, EXPLODING, VANISHING, PARTIAL, CARRIES: the first that holds."""
+    every = Thresholds(partial=0.0, vanishing=INF, exploding=-1.0)
     assert state([NAN, 0.0], thresholds=every) is State.NONFINITE
     assert state([0.0], thresholds=every) is State.ZERO
-    assert state([1.0, 0.0], thresholds=every) is State.FLOOD
-    assert state([1.0, 0.0], thresholds=Thresholds(partial=0.0, faint=INF)) is State.FAINT
+    assert state([1.0, 0.0], thresholds=every) is State.EXPLODING
+    assert state([1.0, 0.0], thresholds=Thresholds(partial=0.0, vanishing=INF)) is State.VANISHING
     assert state([1.0, 0.0], thresholds=Thresholds(partial=0.0)) is State.PARTIAL
 
 

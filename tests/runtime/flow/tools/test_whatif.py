@@ -210,7 +210,7 @@ def test_a_stop_inside_a_page_is_opened_in_all_uses():
     }
     inner = {"x": {"type": "PageInput"}, "sg": {"type": "StopGradient"},
              "twice": {"type": "Mul", "b": 2}, "y": {"type": "PageOutput"}}  # fmt: skip
-    text = json.dumps({"gradwire": 2, "title": "", "pages": {
+    text = json.dumps({"gradwire": 3, "title": "", "pages": {
         "main": {"blocks": blocks, "layout": {},
                  "wires": {"one.x": "w.out", "two.x": "one.y", "loss.x": "two.y"}},
         "scale": {"blocks": inner, "layout": {},

@@ -103,7 +103,7 @@ def test_gradient_passes_in_carries_and_what_refines_it():
 
 
 def test_complaints_are_ranked():
-    ranked = [State.NONFINITE, State.STOPPED, State.ZERO, State.FLOOD, State.FAINT]
+    ranked = [State.NONFINITE, State.STOPPED, State.ZERO, State.EXPLODING, State.VANISHING]
     found = [state.row.complaint.gravity for state in ranked]
     assert found == sorted(found)
     assert [s for s in State if s.row.complaint and s.row.complaint.is_error] == [State.NONFINITE]
@@ -114,8 +114,8 @@ def test_complaints_are_ranked():
     [
         (State.ZERO, "0", "100 %", "0"),
         (State.PARTIAL, "1", "37 %", "37 %"),
-        (State.FAINT, "10⁻⁸", "", "▽ 10⁻⁸"),
-        (State.FLOOD, "", "", "▲"),
+        (State.VANISHING, "10⁻⁸", "", "▽ 10⁻⁸"),
+        (State.EXPLODING, "", "", "▲"),
         (State.STOPPED, "1", "", ""),
     ],
 )
@@ -128,3 +128,21 @@ def test_states_by_loss_are_grouped_and_said_only_where_they_differ():
     assert by_loss(states) == "G: carries gradient; D and E: stopped."
     assert by_loss({"D": State.STOPPED, "E": State.STOPPED}) == ""
     assert by_loss({}) == ""
+
+
+def test_older_names_are_read_and_not_listed():
+    assert State.FLOOD is State("FLOOD") is State.EXPLODING
+    assert State.FAINT is State("FAINT") is State.VANISHING
+    assert not {"FLOOD", "FAINT"} & {state.name for state in State}
+    with pytest.raises(ValueError, match="DRAUGHT"):
+        State("DRAUGHT")
+    assert Thresholds(flood=3.0, faint_relative=0.5) == Thresholds(
+        exploding=3.0, vanishing_relative=0.5
+    )
+    assert Thresholds(0.3, vanishing=2.0).faint == 2.0
+    with pytest.raises(TypeError, match="older name"):
+        Thresholds(flood=1.0, exploding=2.0)
+    with pytest.raises(TypeError, match="drought"):
+        Thresholds(drought=1.0)
+    with pytest.raises(AttributeError, match="no 'drought'"):
+        _ = Thresholds().drought

@@ -64,7 +64,7 @@ def session_of(recipe: Mapping[str, Any]) -> Session:
         "second.x": "size.out",
     }  # fmt: skip
     record = {
-        "gradwire": 2,
+        "gradwire": 3,
         "pages": {"main": {"blocks": blocks, "wires": wires}},
         "training": recipe,
     }

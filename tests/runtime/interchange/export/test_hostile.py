@@ -61,7 +61,7 @@ def test_names_and_titles_of_a_diagram_stay_text(target, tmp_path):
         if n > 1:
             wires[f"add{n}.a"] = f"add{n - 1}.out"
     record = {
-        "gradwire": 2,
+        "gradwire": 3,
         "title": TEXTS[0],
         "description": TEXTS[0],
         "pages": {"main": {"blocks": blocks | adds | {"loss": {"type": "Loss"}}, "wires": wires}},

@@ -62,7 +62,7 @@ def test_the_source_imports_nothing_of_gradwire():
 
 
 def test_a_diagram_without_a_loss_gives_its_outputs(tmp_path):
-    text = """{"gradwire": 2, "pages": {"main": {"blocks": {
+    text = """{"gradwire": 3, "pages": {"main": {"blocks": {
         "a": {"type": "Variable", "value": [1.0, 2.0], "dtype": "float64"},
         "twice": {"type": "Mul", "b": 2}}, "wires": {"twice.a": "a.out"}}}}"""
     outputs = run(Session(loads(text)), "numpy", tmp_path)["outputs"]()
@@ -75,7 +75,7 @@ def test_a_long_chain_of_blocks_is_exported(tmp_path):
     blocks |= {f"neg{n}": {"type": "Neg"} for n in range(2000)}
     wires = {f"neg{n}.x": f"neg{n - 1}.out" for n in range(1, 2000)}
     wires |= {"neg0.x": "w.out", "loss.x": "neg1999.out"}
-    record = {"gradwire": 2, "pages": {"main": {"blocks": blocks, "wires": wires}}}
+    record = {"gradwire": 3, "pages": {"main": {"blocks": blocks, "wires": wires}}}
     losses, gradients = run(Session(loads(json.dumps(record))), "numpy", tmp_path)[
         "loss_and_gradients"
     ]()
@@ -83,7 +83,7 @@ def test_a_long_chain_of_blocks_is_exported(tmp_path):
 
 
 def test_arrays_of_one_number_are_not_written_out(tmp_path):
-    text = """{"gradwire": 2, "pages": {"main": {"blocks": {
+    text = """{"gradwire": 3, "pages": {"main": {"blocks": {
         "a": {"type": "Variable", "value": [-0.0, 0.0, 0.0, 0.0, 0.0], "dtype": "float64"},
         "b": {"type": "Variable", "value": [0.5, 0.5, 0.5, 0.5, 0.5], "dtype": "float64"},
         "plus": {"type": "Add"}}, "wires": {"plus.a": "a.out", "plus.b": "b.out"}}}}"""

@@ -152,7 +152,7 @@ def test_names_that_modules_have_are_not_taken_from_them(tmp_path):
     blocks |= {"all": {"type": "AddN"}, "loss": {"type": "Loss"}}
     wires = {f"all.terms.{n}": f"{name}.out" for n, name in enumerate(names)}
     wires["loss.x"] = "all.out"
-    record = {"gradwire": 2, "pages": {"main": {"blocks": blocks, "wires": wires}}}
+    record = {"gradwire": 3, "pages": {"main": {"blocks": blocks, "wires": wires}}}
     module = run(Session(loads(json.dumps(record))), "torch", tmp_path)
     model = module["Model"]()
     assert model()["loss.out"].item() == sum(range(1, len(names) + 1))

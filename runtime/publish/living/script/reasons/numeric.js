@@ -53,7 +53,7 @@ class NumericSentences {
   wire(wire, state, route) {
     if (state === 'ZERO') return this.zero(wire);
     if (state === 'NONFINITE') return this.nonfinite(wire);
-    if (state === 'FAINT' || state === 'FLOOD') return this.scaled(wire, state === 'FLOOD');
+    if (state === 'VANISHING' || state === 'EXPLODING') return this.scaled(wire, state === 'EXPLODING');
     if (state === 'PARTIAL') return this.partial(wire);
     const [path, leaf] = this.live.data.wires[wire].split(':'), block = blockOf(path);
     const source = leaf === undefined ? block : `${block}:${leaf}`, why = this.live.invariance([wire]);
@@ -74,7 +74,7 @@ class NumericSentences {
     if (state === 'ZERO' && !similar.length && ahead.length > 1) return phrase(SAY.CANCEL, names(ahead));
     const largest = most([0, ...ahead.map((wire) => this.size(wire).rms)]);
     const cancels = size.rms < this.limits.cancels * largest && this.limits.cancels * largest < Infinity;
-    if (state === 'FAINT' && ahead.length > 1 && cancels) {
+    if (state === 'VANISHING' && ahead.length > 1 && cancels) {
       const left = (size.total > 1 ? 'rms ' : '') + number(size.rms);
       return phrase(SAY.NEARLY_CANCEL, names(ahead), left, number(largest));
     }
@@ -200,8 +200,8 @@ class NumericSentences {
   // ---- cures ----
 
   cure(wires, state) {
-    if (state === 'FLOOD') return this.ofFlood(wires);
-    if (state === 'FAINT') return this.ofFaint(wires);
+    if (state === 'EXPLODING') return this.ofExploding(wires);
+    if (state === 'VANISHING') return this.ofVanishing(wires);
     if (state !== 'ZERO') return '';
     const found = new Set(), norms = new Set();
     for (const wire of wires) {
@@ -351,7 +351,7 @@ class NumericSentences {
     return found;
   }
 
-  ofFlood(wires) {
+  ofExploding(wires) {
     const {contributions, near, live} = this, largest = wires.length ? contributions.largestOf(wires) : null;
     const route = largest ? contributions.routeFactors(largest) : NO_ROUTE, [worst, wire] = route.most;
     if (!wire || worst < Math.sqrt(Math.max(route.factor, 1))) return SAY.EXPLODES;
@@ -382,7 +382,7 @@ class NumericSentences {
     return '';
   }
 
-  ofFaint(wires) {
+  ofVanishing(wires) {
     const {contributions, near} = this;
     const route = wires.length ? contributions.routeFactors(contributions.largestOf(wires)) : NO_ROUTE;
     const {factor, squashing, least: [, wire]} = route;

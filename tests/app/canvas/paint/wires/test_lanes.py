@@ -95,13 +95,13 @@ class TestForms:
         assert lane_row(mask, off=1.5).all()
         assert lane_row(mask, off=-1.5).all()
 
-    @pytest.mark.parametrize("state", [State.FAINT, State.OFF_ROUTE])
+    @pytest.mark.parametrize("state", [State.VANISHING, State.OFF_ROUTE])
     def test_dots(self, state):
         found = runs(lane_row(strip(state)))
         assert len(found) > 30
         assert max(found) <= 4 * 4
 
-    @pytest.mark.parametrize("state", [State.FLOOD, State.NONFINITE])
+    @pytest.mark.parametrize("state", [State.EXPLODING, State.NONFINITE])
     def test_teeth_cross_the_lane(self, state):
         mask = strip(state)
         assert len(runs(lane_row(mask))) > 30
@@ -109,7 +109,7 @@ class TestForms:
         assert mask[round((12 + GAP + 1.5) * 4) :].any()
 
     def test_teeth_of_a_flood_are_steep_on_one_side(self):
-        assert not np.array_equal(strip(State.FLOOD), strip(State.NONFINITE))
+        assert not np.array_equal(strip(State.EXPLODING), strip(State.NONFINITE))
 
     def test_stopped_is_even_dashes(self):
         found = runs(lane_row(strip(State.STOPPED)))[1:-1]
@@ -314,7 +314,7 @@ class TestLines:
         [
             (State.STOPPED, {5.0}, 9.0),
             (State.NO_RULE, {9.0, 2.0}, 19.0),
-            (State.FAINT, {0.1}, 6.1),
+            (State.VANISHING, {0.1}, 6.1),
             (State.OFF_ROUTE, {0.1}, 4.6),
             (State.PARTIAL, {11.0}, 16.0),
         ],
@@ -327,7 +327,7 @@ class TestLines:
         assert np.allclose(np.diff(start[:-1][longest, 0]), period * UNIT)
 
     def test_the_teeth_of_an_exploding_lane_are_a_saw(self, monkeypatch):
-        start, end = ends(drawn(monkeypatch, State.FLOOD)[0].lines)
+        start, end = ends(drawn(monkeypatch, State.EXPLODING)[0].lines)
         heights = (np.array([start[:, 1], end[:, 1]]) - 50.0) / UNIT - GAP
         assert sorted(set(np.round(heights.ravel(), 3))) == [-2.0, 2.8]
         widths = np.round((end - start)[:, 0] / UNIT, 3)

@@ -17,9 +17,9 @@ def seeded():
         yield
 
 
-def faint(loss, *tensors) -> dict[str, str]:
+def vanishing(loss, *tensors) -> dict[str, str]:
     findings = gw.diagnose(gw.Session(gw.capture(loss, *tensors).diagram))
-    return {f.key: f.sentence for f in findings if f.complaint.name == "faint"}
+    return {f.key: f.sentence for f in findings if f.complaint.name == "vanishing"}
 
 
 def shrunk(module, by=0.5):
@@ -62,7 +62,7 @@ def test_a_decay_is_measured_from_step_to_step(kind):
     def loss(f, x):
         return last(run(torch.cat([first(f)[:, None], x], 1))).square().mean()
 
-    said = faint(loss, torch.randn(2, 2), torch.randn(2, 49, 3))
+    said = vanishing(loss, torch.randn(2, 2), torch.randn(2, 49, 3))
     assert {"first/weight", "first/bias"} <= set(said)
     for name in ("first/weight", "first/bias"):
         assert said[name].startswith("The gradient decays along the sequence: that of step 1 is ")
@@ -82,7 +82,7 @@ def test_one_part_that_is_made_small_is_no_decay(scaled):
             return last(y * scale).square().mean()
         return last(y[:, 0]).sum() * 1e-12 + last(y[:, 1:]).square().mean()
 
-    said = faint(loss, torch.randn(2, 2), torch.randn(2, 19, 3))
+    said = vanishing(loss, torch.randn(2, 2), torch.randn(2, 19, 3))
     assert set(said) == {"first/weight", "first/bias"}
     assert not any("decays" in text for text in said.values())
 
@@ -98,4 +98,4 @@ def test_a_sequence_that_keeps_its_gradient_is_fine():
         y, _ = cell(0.01 * torch.cat([first(f)[:, None], x], 1))
         return last(y[:, -1]).square().mean()
 
-    assert faint(loss, torch.randn(2, 2), torch.randn(2, 29, 3)) == {}
+    assert vanishing(loss, torch.randn(2, 2), torch.randn(2, 29, 3)) == {}

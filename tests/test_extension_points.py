@@ -132,10 +132,13 @@ GUIDES = {
     ),
     "primitive, on JAX": Guide(
         lambda: {primitive.name for primitive in table()} - {"leaf", "constant"},
-        lambda: named_in(r'^    "(\w+)": ', ROOT / "runtime/engine/jax/rows"),
-        'Primitive {0} has no row: add "{0}": Row(function) to ROWS of its family in '
-        "runtime/engine/jax/rows/, a function of JAX with the numbers of the kernel; and special "
-        "numbers to tests/runtime/engine/jax/rows/.",
+        lambda: (
+            named_in(r'^    "(\w+)": ', ROOT / "runtime/engine/jax/rows")
+            | {primitive.name for primitive in table() if isinstance(primitive.spelling.jax, str)}
+        ),
+        "Primitive {0} is not spelled for JAX: give its Spelling jax=, or, where that takes more "
+        'than an expression, add "{0}": Row(function) to ROWS of its family in '
+        "runtime/engine/jax/rows/; and special numbers to tests/runtime/engine/jax/rows/.",
     ),
     "command": Guide(
         lambda: {

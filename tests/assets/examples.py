@@ -16,7 +16,9 @@ PAGES_OF_PEERS = (
     MANUAL / "engines.md",
 )  # fmt: skip
 """Pages whose examples need another system, which test_peer_pages.py asks for."""
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"^(````?)(\w+)\n(.*?)^\1$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,13 @@ class Fence:
     @property
     def file(self) -> str:
         """The file that its first line says it is, ``# vae.py``; empty for none."""
-        named = re.match(r"# (\w+\.py)\n", self.text)
+        named = re.match(r"# ([\w/]+\.py)\n", self.text)
         return named[1] if named else ""
 
 
 def fences(text: str) -> list[Fence]:
     """All blocks of code of a page."""
-    return [Fence(*found.groups("")) for found in _FENCE.finditer(text)]
+    return [Fence(*found.groups("")[1:]) for found in _FENCE.finditer(text)]
 
 
 def run_python(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import types
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import typer
@@ -22,25 +17,19 @@ from gradwire.app.panels.help.manual import anchor_of
 from gradwire.app.services.examples import ASSETS, SUFFIX
 from gradwire.app.shell.actions.rows import Command
 from gradwire.app.shell.actions.table import TABLE
-from gradwire.runtime.calculus.namespace import Namespace
 from gradwire.runtime.cli import entry
 from gradwire.runtime.flow.tools.contracts import REQUIREMENTS
 from gradwire.runtime.flow.words.states import STATES
-from gradwire.runtime.interchange.importing import formats
-from gradwire.runtime.interchange.importing.options import DEFAULTS
 from tests.assets import house
 from tests.assets.examples import (
     MANUAL,
     PAGES_OF_PEERS,
     ROOT,
-    fences,
     run_python,
     shell_lines,
 )
 from tests.fuzz.captures import CAPTURES
 from tests.fuzz.programs import PROGRAMS
-from tests.runtime import test_one_row
-from tests.runtime.calculus import test_primitives
 
 PAGES = sorted(MANUAL.rglob("*.md"))
 EVERYTHING = [ROOT / "README.md", *PAGES]
@@ -200,97 +189,6 @@ def test_the_design_page_has_every_fuzz_program():
     rows = re.findall(r"^\| ([\w-]+) \| (.+) \| [\d,]+ \|$", read("design.md"), re.MULTILINE)
     programs = {**PROGRAMS, CAPTURES.name: CAPTURES}  # which are there with PyTorch alone
     assert rows == [(program.name, program.promise) for program in programs.values()]
-
-
-# ---- extending, as the pages say ----------------------------------------------------------------
-
-
-def test_a_primitive_by_the_manual_passes_the_contract():
-    names, _ = run_python(MANUAL / "extend" / "primitive.md")
-    case = names["CASE"]
-    test_primitives.test_result_is_the_formula(case)
-    test_primitives.test_closed_slots_give_none(case)
-    test_primitives.test_first_derivative(case)
-    test_primitives.test_second_derivative(case)
-    for dtype in case.dtypes:
-        test_primitives.test_narrow_floats_stay_narrow(case, dtype)
-    kind = type("Extended", (names["SechOps"], Namespace), {})
-    by_method = replace(case, call=lambda xp, x: kind(xp.trace).sech(x))
-    test_primitives.test_result_is_the_formula(by_method)
-    test_primitives.test_first_derivative(by_method)
-    assert names["SECH"].spelling == test_one_row.SECH.spelling
-
-
-def test_an_importer_by_the_manual_is_a_format(tmp_path, monkeypatch):
-    names, _ = run_python(MANUAL / "extend" / "importer.md")
-    room = types.ModuleType("gradwire.runtime.interchange.importing.layers")
-    room.is_layers = lambda head, path: head.startswith(b'[{"op"')
-    room.import_layers = lambda path, options: names["import_layers"](
-        json.loads(path.read_text()), [[1.0, 2.0]]
-    )
-    monkeypatch.setitem(sys.modules, room.__name__, room)
-    row = formats.Format("Layers", (".json",), "layers:is_layers", "layers:import_layers")
-    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
-    (tmp_path / "net.json").write_text(json.dumps(names["LAYERS"]))
-    found = formats.import_here(tmp_path / "net.json", DEFAULTS)
-    assert found.parameters == names["imported"].parameters
-
-
-def test_a_block_by_the_manual_has_the_derivative_of_its_formula(library):
-    run_python(MANUAL / "extend" / "block.md")
-    checks = gw.check_gradients(gw.Session(gw.build(gw.sum(gw.cube(gw.variable("x", [0.5]))))))
-    assert checks and not any(check.is_wrong for check in checks)
-
-
-def test_a_command_by_the_manual_runs(monkeypatch, capsys):
-    names, _ = run_python(MANUAL / "extend" / "command.md")
-    module = types.ModuleType("gradwire.runtime.cli.commands.count")
-    module.count = names["count"]
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(entry, "COMMANDS", {**entry.COMMANDS, "count": "Count the blocks."})
-    path = str(ASSETS / "diagrams" / f"mxnet_seed{SUFFIX}")
-    assert entry.main(["count", path]) == 0
-    assert capsys.readouterr().out.strip() == str(len(gw.load(path).main.blocks))
-    assert entry.main(["count", path, "--pages"]) == 0
-    assert capsys.readouterr().out.startswith("main ")
-
-
-@pytest.mark.night
-@pytest.mark.checkout
-def test_a_state_by_the_manual_is_a_state(tmp_path):
-    """The edits of the page, made to a copy of the three floors."""
-    for floor in ("app", "runtime", "blocks"):
-        shutil.copytree(ROOT / floor, tmp_path / floor, ignore=shutil.ignore_patterns("*.pyc"))
-    member, row, rule = (
-        re.sub(r"^\+", "", fence.text, flags=re.MULTILINE)
-        for fence in fences(read("extend/state.md"))
-    )
-    states = tmp_path / "runtime" / "flow" / "words" / "states.py"
-    rules = tmp_path / "runtime" / "flow" / "numbers" / "rules.py"
-    insert(states, '    PARTIAL = "PARTIAL"\n', member)
-    insert(states, "        State.ZERO: Row(\n", row)
-    insert(rules, "    Rule(State.PARTIAL", rule)
-    code = (
-        "import gradwire as gw\n"
-        "x = gw.variable('x', [1.0] * 99)\n"
-        "weights = [1.0] + [1e-3] * 98\n"
-        "seen = gw.observe(gw.Session(gw.build(gw.loss(gw.sum(x * weights)))))\n"
-        "print(seen.variable('x').state, seen.variable('x').sentence)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = ['.', 'runtime/public']\n{code}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.startswith("SPIKY One element of 99 outweighs all others: "), done.stderr
-
-
-def insert(path: Path, before: str, text: str) -> None:
-    """Put ``text`` in front of the first ``before`` of a file."""
-    source = path.read_text(encoding="utf-8")
-    assert before in source
-    path.write_text(source.replace(before, text + before, 1), encoding="utf-8")
 
 
 # ---- the site -----------------------------------------------------------------------------------

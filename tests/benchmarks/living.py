@@ -42,7 +42,7 @@ _SPEED = """(work) => {
     }
     return best;
   };
-  const states = () => { live._levels = live._states = null; live.states(); };
+  const states = () => { live._levels = null; live._states = {}; live.states(); };
   return {compute: least(() => live.compute()), states: least(states)};
 }"""
 _HEAD = (

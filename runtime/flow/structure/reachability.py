@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gradwire.runtime.calculus import Value, passes_gradient
 from gradwire.runtime.calculus.dtypes import is_float
@@ -15,6 +15,8 @@ from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
+
+T = TypeVar("T")
 
 
 class Gate(IntEnum):
@@ -118,6 +120,20 @@ class Reach:
                     count, last = count + 1, owner
                 self._blocks[at] = count, found
         return self._blocks[value.index]
+
+    def reduced(
+        self, value: Value, step: Callable[[T, str], T], start: T, known: dict[int, T]
+    ) -> T:
+        """What ``step`` makes of ``start`` and the blocks of the route, one after the other.
+        ``known`` has it by the places where routes were followed before.
+        """
+        for at in self._missing(value.index, known):
+            before = self.via.get(at, -1)
+            found = start if before < 0 else known[before]
+            owner = self._values[at].owner
+            is_same = before >= 0 and self._values[before].owner == owner
+            known[at] = found if is_same else step(found, str(owner))
+        return known[value.index]
 
     def _closed_at(self, place: int) -> int:
         """The nearest place on the route, possibly this one, that was reached by a closed slot;

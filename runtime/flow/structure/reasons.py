@@ -28,6 +28,19 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow.structure.searches import LossSearches, Searches
 
 
+class Route(LazySequence[str]):
+    """The blocks of the ``reach`` of a search, from its start to a ``value``."""
+
+    __slots__ = ("reach", "value")
+
+    def __init__(
+        self, reach: Reach, value: Value, first: Sequence[str], last: Sequence[str], count: int
+    ) -> None:
+        super().__init__(partial(_route, reach, value), first, last, count)
+        self.reach = reach
+        self.value = value
+
+
 class Verdicts:
     """Explains the states of values.
 
@@ -228,7 +241,7 @@ class Verdicts:
             return first
         nearest = groupby(reach.route(value), lambda at: str(at.owner))
         last = [owner for owner, _ in islice(nearest, sentences.ENDS)][::-1]
-        return LazySequence(partial(_route, reach, value), first, last, count)
+        return Route(reach, value, first, last, count)
 
     def _off_route(self, key: str, losses: Sequence[str], value: Value) -> str:
         reader = self._program.instances.get(InstancePath(value.owner))

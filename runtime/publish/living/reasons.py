@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.block import Source
@@ -21,6 +22,7 @@ from gradwire.runtime.flow.numbers.decay import ARRANGING, LEAST, SHARE, STEADY
 from gradwire.runtime.flow.numbers.remedies import is_complement
 from gradwire.runtime.flow.structure.exponentials import function_of
 from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.flow.structure.reasons import Route
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, single
 from gradwire.runtime.flow.words import phrases, tables, value_sentences
 from gradwire.runtime.publish.living.computing.numbers import number
@@ -28,6 +30,7 @@ from gradwire.runtime.publish.living.computing.numbers import number
 if TYPE_CHECKING:
     from gradwire.runtime.engine.flat import Instance
     from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.flow.structure.reachability import Reach
     from gradwire.runtime.flow.words.states import Verdict
     from gradwire.runtime.publish.living.computing.switches import Switches
 
@@ -88,6 +91,7 @@ class Verdicts:
         self._names: list[str] = []
         self._texts: dict[str, int] = {}
         self._routes: dict[tuple[int, int], int] = {}
+        self._ends: dict[Reach, dict[int, int]] = {}
         self._told: dict[tuple[Any, ...], int] = {}
         self._table: dict[str, list[int]] = {}
 
@@ -105,17 +109,23 @@ class Verdicts:
         """The place of what a verdict says: its text, its cure, the end of its route, and who
         cuts.
         """
-        route = -1
-        for path in verdict.witness:
-            known = self._places[path]
-            route = self._routes.setdefault((route, known), len(self._routes))
         told = (
             self._text(verdict.sentence),
             self._text(verdict.cure),
-            route,
+            self._route(verdict.witness),
             tuple(dict.fromkeys(str(cutter.wire) for cutter in verdict.cutters)),
         )
         return self._told.setdefault(told, len(self._told))
+
+    def _route(self, blocks: Sequence[str]) -> int:
+        """The place of a route's end; what long routes share is followed once."""
+        if isinstance(blocks, Route):
+            ends = self._ends.setdefault(blocks.reach, {})
+            return blocks.reach.reduced(blocks.value, self._further, -1, ends)
+        return reduce(self._further, blocks, -1)
+
+    def _further(self, route: int, block: str) -> int:
+        return self._routes.setdefault((route, self._places[block]), len(self._routes))
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))

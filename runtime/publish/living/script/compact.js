@@ -36,6 +36,7 @@ function restoredTape(tape) {
 
 // ``pictures`` are those of the still picture, which views name by place.
 function restored(data, pictures = []) {
+  if (data.runs) unfoldLists(data);
   const {names: [hasWires, ...names], routes: [ahead, blocks], table} = data.verdicts;
   const places = summed(blocks), rows = Object.entries(table).map(([key, row]) => [key, summed(row)]);
   const verdicts = {
@@ -46,5 +47,6 @@ function restored(data, pictures = []) {
   };
   for (const {blocks: drawn} of Object.values(data.pages))
     for (const {10: more} of drawn) if (Number.isInteger(more.view)) more.view = pictures[more.view];
-  return {...data, tapes: data.tapes.map(restoredTape), verdicts};
+  const found = {...data, tapes: data.tapes.map(restoredTape), verdicts};
+  return data.runs ? withRuns(found, names) : found;
 }

@@ -131,11 +131,12 @@ class Live {
   }
 
   _allStates() {
-    const states = {}, {seed} = this;
-    for (const wire of new Set([...Object.keys(this.data.wires), ...Object.keys(this.data.trees)])) {
+    const states = {}, {data, seed} = this, of = (wire) => {
       const state = this.structuralState(wire), size = state === 'CARRIES' ? this.size(wire) : null;
-      states[wire] = size ? this.refined(numeric(size, seed, this.data.thresholds), [wire]) : state;
-    }
+      return size ? this.refined(numeric(size, seed, data.thresholds), [wire]) : state;
+    };
+    if (data.runs) return asked([data.wires, data.trees], of);
+    for (const wire in {...data.wires, ...data.trees}) states[wire] = of(wire);
     return states;
   }
 
@@ -159,7 +160,7 @@ class Live {
     const place = known.indexOf(this.data.shared[name] ?? name);
     if (!row || place < 0) return null;
     const [text, cure, end, cutters] = told[row[place]], route = [];
-    this._paths ??= Object.keys(this.data.blocks);
+    this._paths ??= this.data.order ?? Object.keys(this.data.blocks);
     for (let at = end; at >= 0; at = routes[at][0]) route.unshift(this._paths[routes[at][1]]);
     return {sentence: texts[text], cure: texts[cure], route, cutters};
   }

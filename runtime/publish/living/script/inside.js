@@ -15,7 +15,7 @@ class Inside {
   steps(path, phase) {
     const {ready, arrived} = this.app.live, {ops, owners} = ready.tape, found = [];
     const isBack = phase === 'backward', owner = owners.indexOf(path);
-    ops.forEach(([name, , , , own, guard, back], place) => {
+    (ops.of?.(owner) ?? ops).forEach(([name, , , , own, guard, back], place) => {
       if (own !== owner || Boolean(back) !== isBack || SILENT.includes(name)) return;
       if (!ready.arrays[place].fixed && (guard < 0 || arrived[guard])) found.push(place);
     });

@@ -16,7 +16,7 @@ function levels(tape, open, heads) {
     for (const value of starts) level[value] = OPEN;
     const count = tape.edges.length;
     for (let i = 0; i < count; i++) {
-      const k = isForward ? i : count - 1 - i, [value, source] = tape.edges[k];
+      const k = isForward ? i : count - 1 - i, [value, source] = tape.edges.at(k);
       const [from, to] = isForward ? [source, value] : [value, source];
       level[to] = Math.min(level[to], Math.max(level[from], gates[k]));
     }

@@ -2,24 +2,29 @@
 // ``all`` has the steps of the others too.
 // An operation is [primitive, inputs, shape, dtype, owner, guard, is backward, attributes].
 function prepared(tape) {
+  if (tape.ops.parts) return new Looped(tape);
   const arrays = [], steps = [], all = [];
-  tape.ops.forEach(([name, inputs, s, t, owner, guard, back, attributes], place) => {
-    const x = inputs.map((k) => arrays[k]);
-    const d = name === 'reshape' ? x[0].d : new BUFFERS[t](sizeOf(s));
-    const fixed = name !== 'leaf' && name !== 'collect' && x.every((each) => each.fixed);
-    const out = (arrays[place] = {s, t, d, fixed});
-    if (name === 'constant') fill(out.d, attributes.data);
-    else if (name === 'collect') {
-      const run = null, parts = x, conditions = attributes.conditions;
-      steps.push(all[place] = {place, owner, guard, back, name, run, parts, conditions});
-    } else if (name !== 'reshape' && name !== 'leaf') {
-      const run = KERNELS[name](out, x, attributes);
-      all[place] = {place, owner, guard, back, name, run};
-      if (fixed) run();
-      else steps.push(all[place]);
-    }
+  tape.ops.forEach((op, place) => {
+    const step = operation(op, place, op[1].map((k) => arrays[k]));
+    arrays[place] = step.out;
+    if (step.run === undefined) return;
+    all[place] = step;
+    if (step.out.fixed) step.run();
+    else steps.push(step);
   });
   return {tape, arrays, steps, all};
+}
+
+// What an operation makes of its inputs, in a buffer that may be given; without ``run`` if there is
+// nothing to compute, and null where parts are added up.
+function operation([name, , s, t, owner, guard, back, attributes], place, x, buffer) {
+  const d = name === 'reshape' ? x[0].d : buffer ?? new BUFFERS[t](sizeOf(s));
+  const fixed = name !== 'leaf' && name !== 'collect' && x.every((each) => each.fixed);
+  const out = {s, t, d, fixed}, step = {place, owner, guard, back, name, out};
+  if (name === 'constant') fill(d, attributes.data);
+  else if (name === 'collect') return {...step, run: null, parts: x, conditions: attributes.conditions};
+  else if (name !== 'reshape' && name !== 'leaf') step.run = KERNELS[name](out, x, attributes);
+  return step;
 }
 
 function fill(buffer, data) {
@@ -41,16 +46,16 @@ function arrivals(tape, open, heads, cuts) {
   return arrived;
 }
 
-function compute({arrays, steps}, arrived, open, heads) {
+function compute({steps}, arrived, open, heads) {
   for (const step of steps) {
     if (step.guard >= 0 && !arrived[step.guard]) continue;
-    run(step, arrays, arrived, open, heads);
+    run(step, arrived, open, heads);
   }
 }
 
-function run(step, arrays, arrived, open, heads) {
-  if (step.run) step.run();
-  else collect(arrays[step.place].d, step, arrived, open, heads);
+function run(step, arrived, open, heads) {
+  if (step.run) step.run(arrived, open, heads);
+  else collect(step.out.d, step, arrived, open, heads);
 }
 
 // The sum of the parts that are there, in the runtime's order.

@@ -12,6 +12,8 @@ from gradwire.runtime.publish.living.reasons import words
 
 ARRAY_PARTS = ("arrays.js", "drawn.js", "compact.js")
 """What kernels are made with."""
+LOOP_PARTS = ("loops/tables.js", "loops/loops.js")
+"""What a page of long loops has besides."""
 PARTS = (
     "tape.js",
     "states.js",
@@ -67,6 +69,8 @@ class Needs(NamedTuple):
     """Types of blocks."""
     foreign: Mapping[str, str] = MappingProxyType({})
     """The expressions of primitives of plug-ins."""
+    loops: bool = True
+    """Whether there is what repeats."""
 
 
 EVERYTHING = Needs()
@@ -84,7 +88,7 @@ def page_script(has_lesson: bool, needs: Needs = EVERYTHING) -> str:
 
 
 def _joined(needs: Needs, parts: Iterable[str]) -> str:
-    parts = (*ARRAY_PARTS, *kernel_parts(needs.computed), *parts)
+    parts = (*ARRAY_PARTS, *kernel_parts(needs.computed), *LOOP_PARTS * needs.loops, *parts)
     script = "".join(minified(source(part)) for part in parts)
     return (
         "'use strict';\n"
@@ -95,7 +99,8 @@ def _joined(needs: Needs, parts: Iterable[str]) -> str:
 
 
 def minified(script: str) -> str:
-    """A script without comments, indentation and needless spaces. Keeps line ends.
+    """A script without comments, indentation, needless spaces and semicolons, and with ``let`` for
+    ``const``. Keeps line ends.
 
     Template literals are kept as they are; they must not contain further template literals.
     """
@@ -106,9 +111,12 @@ def minified(script: str) -> str:
         if token.lastgroup in ("space", "comment"):
             gap = "\n" if "\n" in text or gap == "\n" else " "
             continue
-        if parts and gap:
-            parts.append(_separator(parts[-1][-1], text[0], gap))
-        parts.append(text)
+        if text == "}" and parts and parts[-1] == ";":
+            parts[-1] = text  # no statement of the script is empty
+        else:
+            if parts and gap:
+                parts[-1] += _separator(parts[-1][-1], text[0], gap)
+            parts.append("let" if text == "const" else text)
         gap = ""
     return re.sub(r"\n+", "\n", "".join(parts)) + "\n"
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from gradwire.runtime.publish.living.writing.compact import compacted
 from gradwire.runtime.publish.living.writing.joining import EVERYTHING, Needs, engine_script
 
 FOLDER = Path(__file__).parent
@@ -35,7 +36,9 @@ def run(folder: Path, script: str, work: object, needs: Needs = EVERYTHING) -> A
 
 
 def compared(folder: Path, work: dict[str, Any], needs: Needs = EVERYTHING) -> dict[str, Any]:
-    """What differs between a page and the runtime."""
+    """What differs between a page, with its data as it is in the file, and the runtime."""
     script = (FOLDER / "compare.js").read_text(encoding="utf-8")
-    found: dict[str, Any] = run(folder, f"(work)=>{{{script}\nreturn compare(work)}}", work, needs)
+    compares = f"({{data,cases}})=>{{{script}\nreturn compare({{data:restored(data),cases}})}}"
+    written = {**work, "data": compacted(work["data"])}
+    found: dict[str, Any] = run(folder, compares, written, needs)
     return found

@@ -5,6 +5,7 @@ const within = (wire) => wire.slice(wire.indexOf('.') + 1);
 class Blocks {
   constructor(data) {
     this.data = data;
+    if (data.runs) return Object.assign(this, readersIn(data));
     this.wires = {};
     this.targets = {};
     this.leavingPort = {};

@@ -17,7 +17,8 @@ class Contributions {
     this.sizes = {};
     this.blames = {};
     this.factors = {};
-    for (const wire in live.ready.tape.wires) {
+    if (live.data.runs) Object.assign(this, broughtIn(live));
+    else for (const wire in live.ready.tape.wires) {
       const array = live.contribution(wire);
       if (!array) continue;
       this.of[wire] = array;

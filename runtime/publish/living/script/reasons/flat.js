@@ -6,10 +6,10 @@ const SUBNORMAL = {float32: 2 ** -149, float64: 5e-324};
 function isolated(live, path, wire, sent) {
   const {tape, arrays, all} = live.ready, places = new Map();
   for (const [name, array] of Object.entries(sent)) places.set(tape.ports[`${path}.${name}`][2], array);
-  const end = tape.wires[wire][1], between = new Set(), pending = [end];
+  const end = tape.wires[wire][1], first = Math.min(...places.keys()), between = new Set(), pending = [end];
   while (pending.length) {
     const at = pending.pop();
-    if (places.has(at) || between.has(at)) continue;
+    if (at < first || places.has(at) || between.has(at)) continue;
     between.add(at);
     pending.push(...tape.ops[at][1]);
   }
@@ -22,7 +22,7 @@ function isolated(live, path, wire, sent) {
   if (!depends.has(end)) return null;
   const kept = [...depends].map((at) => [arrays[at].d, arrays[at].d.slice()]);
   for (const [at, array] of places) arrays[at].d.set(array);
-  for (const step of steps) run(step, arrays, live.arrived, live.open, live.heads);
+  for (const step of steps) run(step, live.arrived, live.open, live.heads);
   const found = arrays[end].d.slice();
   for (const [buffer, old] of kept) buffer.set(old);
   return found;
@@ -44,7 +44,7 @@ const MOST_FACTORS = 16;
 // What is read once all is computed again with the chosen losses multiplied by a number, and with
 // other values of sources; the numbers of the page stay as they are.
 function rerun(live, {scale = 1, values = {}}, read) {
-  const {ready, data, heads, open, arrived, blocks} = live, {tape, arrays, all} = ready;
+  const {ready, data, heads, open, arrived, blocks} = live, {tape, arrays, all} = ready.whole ?? ready;
   const kept = arrays.map(({d}) => d.slice()), starts = new Set(), sums = new Map();
   data.heads.forEach((head, k) => {
     if (!heads[k]) return;
@@ -59,7 +59,7 @@ function rerun(live, {scale = 1, values = {}}, read) {
   for (const path in values) arrays[tape.leaves[path]].d.set(values[path]);
   tape.ops.forEach((op, place) => {
     const step = all[place];
-    if (step && !(step.guard >= 0 && !arrived[step.guard])) run(step, arrays, arrived, open, heads);
+    if (step && !(step.guard >= 0 && !arrived[step.guard])) run(step, arrived, open, heads);
     const {d} = arrays[place], k = sums.get(place);
     if (starts.has(place)) for (let i = 0; i < d.length; i++) d[i] *= scale;
     // The loss is read by what another loss is made of as well.
@@ -67,6 +67,7 @@ function rerun(live, {scale = 1, values = {}}, read) {
   });
   const found = read();
   arrays.forEach(({d}, place) => d.set(kept[place]));
+  ready.forget?.();
   return found;
 }
 

@@ -34,12 +34,15 @@ class NumericSentences {
     this.live = live;
     this.near = live.blocks;
     this.contributions = new Contributions(live);
-    this.origins = new Origins(live);
     this.limits = live.data.thresholds;
     this.spots = {};
     const losses = this.contributions.losses.map(blockOf);
     if (losses.length > 4) losses.splice(2, losses.length - 3, '…');
     this.label = losses.length === 1 ? losses[0] : `(${losses.join(' + ')})`;
+  }
+
+  get origins() {
+    return (this.made ??= new Origins(this.live));
   }
 
   size(wire) {
@@ -250,8 +253,9 @@ class NumericSentences {
     const others = Object.entries(near.sources(block)).filter(([name]) => name !== within(into));
     const name = others.map(([, port]) => near.origin(port)).find((path) => path in factors);
     if (!name) return '';
+    const all = Object.keys(this.contributions.of);
     this.movedSizes ??= rerun(live, {values: this.stepped({}, Object.keys(factors))}, () =>
-      Object.fromEntries(Object.keys(this.contributions.of).map((wire) => [wire, rms(live.contribution(wire).d)])));
+      Object.fromEntries(all.map((wire) => [wire, rms(live.contribution(wire).d)])));
     if (!wires.some((wire) => this.movedSizes[wire] > MOST_GROWTH * this.size(wire).rms)) return '';
     return phrase(SAY.GROWS_WITH, name, number(factors[name]));
   }
@@ -301,8 +305,8 @@ class NumericSentences {
   // The largest number that comes back by each wire if the losses are multiplied by a number; none
   // where that overflows.
   peaks(scale) {
-    const {live, contributions} = this, read = () => {
-      const found = Object.keys(contributions.of).map((wire) => [wire, live.contribution(wire)]);
+    const {live} = this, all = Object.keys(this.contributions.of), read = () => {
+      const found = all.map((wire) => [wire, live.contribution(wire)]);
       return found.some(([, array]) => isBad(array)) ? {} : Object.fromEntries(found.map(([wire, array]) => [wire, peakOf(array)]));
     };
     this.known ??= {};

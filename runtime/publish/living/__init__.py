@@ -40,9 +40,9 @@ scripts. ``publish`` makes it.
     it depend on. See ``reasons``
 ``verdicts``
     what structure says: ``texts``, ``names`` of wires and variables, ``routes`` as ``[the route
-    ahead, block]``, and ``told``, which is ``[text, cure, route, wires that are cut]``; by
-    combination of switches (``"01"``, and ``"01:k"`` for the k-th loss alone) the place in ``told``
-    of each name. What is said about numbers the page writes itself
+    ahead, block]``, ``cuts`` as ``[the rest, wire]``, and ``told``, which is ``[text, cure, route,
+    cuts, the last cut]``; by combination of switches (``"01"``, and ``"01:k"`` for the k-th loss
+    alone) the place in ``told`` of each name. What is said about numbers the page writes itself
 ``thresholds``
     of the numeric states; see ``gradwire.runtime.flow.numbers.rules``
 """

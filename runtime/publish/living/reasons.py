@@ -92,7 +92,8 @@ class Verdicts:
         self._texts: dict[str, int] = {}
         self._routes: dict[tuple[int, int], int] = {}
         self._ends: dict[Reach, dict[int, int]] = {}
-        self._told: dict[tuple[Any, ...], int] = {}
+        self._cuts: dict[tuple[int, str], int] = {}
+        self._told: dict[tuple[int, ...], int] = {}
         self._table: dict[str, list[int]] = {}
 
     def add(self, switches: Switches, setting: Sequence[bool]) -> None:
@@ -113,7 +114,7 @@ class Verdicts:
             self._text(verdict.sentence),
             self._text(verdict.cure),
             self._route(verdict.witness),
-            tuple(dict.fromkeys(str(cutter.wire) for cutter in verdict.cutters)),
+            *self._cut(list(dict.fromkeys(str(cutter.wire) for cutter in verdict.cutters))),
         )
         return self._told.setdefault(told, len(self._told))
 
@@ -123,6 +124,19 @@ class Verdicts:
             ends = self._ends.setdefault(blocks.reach, {})
             return blocks.reach.reduced(blocks.value, self._further, -1, ends)
         return reduce(self._further, blocks, -1)
+
+    def _cut(self, wires: list[str]) -> tuple[int, int]:
+        """The places of the first of some wires, and of the last, which may be behind: those that
+        cut step by step share what lies between.
+        """
+        if not wires:
+            return -1, -1
+        *others, last = wires
+        end = self._cuts.setdefault((-1, last), len(self._cuts))
+        rest = -1
+        for wire in reversed(others):
+            rest = self._cuts.setdefault((rest, wire), len(self._cuts))
+        return rest, end
 
     def _further(self, route: int, block: str) -> int:
         return self._routes.setdefault((route, self._places[block]), len(self._routes))
@@ -137,6 +151,7 @@ class Verdicts:
             "names": self._names,
             "texts": list(self._texts),
             "routes": list(self._routes),
+            "cuts": list(self._cuts),
             "told": [list(told) for told in self._told],
             "table": self._table,
         }

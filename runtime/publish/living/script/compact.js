@@ -37,12 +37,13 @@ function restoredTape(tape) {
 // ``pictures`` are those of the still picture, which views name by place.
 function restored(data, pictures = []) {
   if (data.runs) unfoldLists(data);
-  const {names: [hasWires, ...names], routes: [ahead, blocks], table} = data.verdicts;
+  const {names: [hasWires, ...names], routes: [ahead, blocks], cuts, table} = data.verdicts;
   const places = summed(blocks), rows = Object.entries(table).map(([key, row]) => [key, summed(row)]);
   const verdicts = {
     ...data.verdicts,
     names: [...(hasWires ? Object.keys(data.wires) : []), ...names],
     routes: ahead.map((steps, place) => [place - steps, places[place]]),
+    cuts: cuts[0].map((steps, place) => [place - steps, cuts[1][place]]),
     table: Object.fromEntries(rows),
   };
   for (const {blocks: drawn} of Object.values(data.pages))

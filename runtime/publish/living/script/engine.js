@@ -153,15 +153,16 @@ class Live {
 
   // What structure alone says: {sentence, cure, route, cutters}; null where it is not known.
   structural(name) {
-    const {names: known, texts, routes, told, table} = this.data.verdicts;
+    const {names: known, texts, routes, cuts, told, table} = this.data.verdicts;
     const chosen = this.heads.flatMap((isChosen, k) => (isChosen ? [k] : []));
     const key = this.open.map(Number).join(''), isAll = chosen.length === this.heads.length;
     const row = isAll ? table[key] : chosen.length === 1 ? table[`${key}:${chosen[0]}`] : null;
     const place = known.indexOf(this.data.shared[name] ?? name);
     if (!row || place < 0) return null;
-    const [text, cure, end, cutters] = told[row[place]], route = [];
+    const [text, cure, end, ...ends] = told[row[place]], route = [], cutters = [];
     this._paths ??= this.data.order ?? Object.keys(this.data.blocks);
     for (let at = end; at >= 0; at = routes[at][0]) route.unshift(this._paths[routes[at][1]]);
+    for (let at of ends) for (; at >= 0; at = cuts[at][0]) cutters.push(cuts[at][1]);
     return {sentence: texts[text], cure: texts[cure], route, cutters};
   }
 

@@ -23,6 +23,7 @@ def compacted(data: Mapping[str, Json]) -> dict[str, Json]:
     names = verdicts["names"]
     has_wires = names[: len(wires)] == wires
     routes = folds.rows("routes", verdicts["routes"])
+    cuts = folds.rows("cuts", verdicts["cuts"])
     named = {name: folds.named(name, data[name]) for name in _NAMED if name in data}
     if "blocks" in folds.runs:
         named["blocks"] = [
@@ -42,6 +43,7 @@ def compacted(data: Mapping[str, Json]) -> dict[str, Json]:
                 [place - ahead for place, (ahead, _) in enumerate(routes)],
                 _steps(block for _, block in routes),
             ],
+            "cuts": [[place - rest for place, (rest, _) in enumerate(cuts)], [w for _, w in cuts]],
             "table": {key: _steps(folds.rows(key, row)) for key, row in verdicts["table"].items()},
         },
     }

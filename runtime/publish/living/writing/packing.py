@@ -38,7 +38,8 @@ function bytesOf(text) {
 
 def packed(text: str) -> str:
     """A text as deflated UTF-8: the same text always gives the same."""
-    return _letters(zlib.compress(text.encode(), 9))
+    deflate = zlib.compressobj(9, memLevel=9)
+    return _letters(deflate.compress(text.encode()) + deflate.flush())
 
 
 def unpacked(text: str) -> str:

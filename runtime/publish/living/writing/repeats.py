@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import add
 from typing import Any, NamedTuple
 
+from gradwire.blocks.classes.identity import by_identity
+
 Json = Any
 
 FEWEST = 5
@@ -26,6 +28,7 @@ _LARGEST = 10**15
 _NUMBER = re.compile(r"(?<![0-9])(?:0|[1-9][0-9]{0,14})(?![0-9])")
 
 
+@by_identity
 class Run(NamedTuple):
     """``width`` rows from ``start`` on, a place among those that are kept, so many ``times``; what
     changes from one period to the next, row by row.
@@ -37,6 +40,7 @@ class Run(NamedTuple):
     changes: list[Json]
 
 
+@by_identity
 class Repeats(NamedTuple):
     """The rows that are kept, and the runs of which they have the first period."""
 

@@ -92,8 +92,14 @@ class Loop {
     this.rows = ready.ops.rows.slice(at, at + width).map((op, k) => {
       const [name, inputs, s, t, , guard] = op, size = sizeOf(s);
       const kept = name === 'leaf' ? new BUFFERS[t](size * count) : null;
-      return {op, name, inputs, s, t, guard, by: changes[k] || [], kept, size, sums: []};
+      const by = changes[k] || [], ways = name === 'collect' ? this.waysOf(op[7], by[7]) : null;
+      return {op, name, inputs, s, t, guard, by, guardBy: by[5] ?? 0, ways, kept, size, sums: []};
     });
+  }
+
+  // The conditions of a sum in each step, with what changes from step to step.
+  waysOf({conditions}, by) {
+    return conditions.map((condition, k) => [condition, by?.conditions?.[k] || [0, 0]]);
   }
 
   // The operation of a place, and how many steps after the first it is.
@@ -165,19 +171,30 @@ class Loop {
     for (let times = 0; times < this.count; times++) {
       for (const slot of this.slots) slot.load(times);
       for (const row of this.rows) {
-        if (row.guard < 0 || arrived[row.guard + (row.by[5] ?? 0) * times]) this.compute(row, times, now);
+        if (row.guard < 0 || arrived[row.guard + row.guardBy * times]) this.compute(row, times, now);
         for (const [sum, conditions] of row.sums)
           if (conditions[times] && holds(conditions[times], ...now)) sum.add(row.array.d);
       }
     }
   }
 
-  compute({op, name, array, kernels, parts, kept, size, by}, times, now) {
+  compute({name, array, kernels, parts, ways, kept, size}, times, now) {
     if (kernels) (kernels[times] ?? kernels[0])();
     else if (name === 'leaf') array.d.set(kept.subarray(times * size, (times + 1) * size));
     else if (name === 'collect')
-      collect(array.d, {parts, conditions: changed(op[7].conditions, by[7]?.conditions, times)}, ...now);
-    if (kept && name !== 'leaf') kept.set(array.d, times * size);
+      this.collect(array.d, parts, ways, times, now);
+    if (!kept || name === 'leaf') return;
+    for (let i = 0, at = times * size; i < size; i++) kept[at + i] = array.d[i];
+  }
+
+  collect(sum, parts, ways, times, [arrived, open, heads]) {
+    let isFirst = true;
+    ways.forEach(([[reader, gate], [further, other]], k) => {
+      if (!holds([reader + further * times, gate + other * times], arrived, open, heads)) return;
+      const part = parts[k].d;
+      for (let i = 0; i < sum.length; i++) sum[i] = isFirst ? part[i] : sum[i] + part[i];
+      isFirst = false;
+    });
   }
 
   array(place) {

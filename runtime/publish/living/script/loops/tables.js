@@ -153,7 +153,7 @@ function asked(objects, find) {
 }
 
 // The rows of an object, be it mapped or not.
-const rowsOf = (object) => object[ROWS] ?? mapped(new Folded(Object.entries(object), []))[ROWS];
+const tableOf = (object) => object[ROWS] ?? mapped(new Folded(Object.entries(object), []))[ROWS];
 
 // ---- what is read ----
 
@@ -174,7 +174,7 @@ function withRuns(data, names) {
   const {runs, verdicts} = data;
   const byName = (rows, how) => (how ? mapped(new Folded(Array.isArray(rows) ? rows : Object.entries(rows), how)) : rows);
   const listed = (rows, how) => (how ? listOf(new Folded(rows, how)) : rows), all = (table, given, make) => Object.fromEntries(Object.entries(table).map(([key, rows]) => [key, make(rows, given[key])]));
-  const made = {...data, ...all(data, runs, byName)}, {index, table} = rowsOf(made.wires);
+  const made = {...data, ...all(data, runs, byName)}, {index, table} = tableOf(made.wires);
   const tapes = data.tapes.map(({runs: how = {}, ports, wires, leaves, ...tape}) => ({
     ...all(tape, how, listed), ...all({ports, wires, leaves}, how, byName),
   }));
@@ -182,7 +182,7 @@ function withRuns(data, names) {
   return {
     ...made,
     tapes: tapes.map((tape) => ({...tape, arrive: new Arrivals(tape.arrive), edges: new Edges(tape.edges)})),
-    order: listOf({at: (place) => rowsOf(made.blocks).table.at(place)[0]}),
+    order: listOf({at: (place) => tableOf(made.blocks).table.at(place)[0]}),
     verdicts: {
       ...all(verdicts, runs, listed),
       names: {indexOf: (name) => index.of(name)[0] ?? others(name)},
@@ -203,7 +203,7 @@ function flattened(table) {
       }
     }
   }
-  return {numbers, starts};
+  return {numbers: Int32Array.from(numbers), starts};
 }
 
 // [forward value, conditions], of which as much is made as is read.
@@ -232,7 +232,8 @@ class Edges {
   }
 
   at(k) {
-    return this.numbers.slice(4 * k, 4 * k + 4);
+    const {numbers} = this, at = 4 * k;
+    return [numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]];
   }
 
   map(change) {
@@ -244,7 +245,7 @@ class Edges {
 
 // What blocks read and what reads them, as ``Blocks`` has it.
 function readersIn(data) {
-  const [blocks, wires, trees] = [data.blocks, data.wires, data.trees].map((object) => rowsOf(object).table);
+  const [blocks, wires, trees] = [data.blocks, data.wires, data.trees].map((object) => tableOf(object).table);
   const passed = new Index(blocks, ([, [, , {wires: given}]]) => Object.values(given ?? {}));
   const ports = new Index(wires, ([, port]) => [port]), from = new Index(wires, ([, port]) => [blockOf(port)]);
   const leaves = new Index(trees, ([, names]) => names);

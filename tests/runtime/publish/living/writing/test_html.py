@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +20,7 @@ from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish, still
 from gradwire.runtime.publish.living.writing import packing
 from gradwire.runtime.publish.living.writing.html import page, source_hash
+from gradwire.runtime.publish.living.writing.joining import page_script
 
 ASSETS = Path(__file__).parents[5] / "assets"
 EXAMPLES = sorted(ASSETS.glob("diagrams/*.json"))
@@ -93,6 +95,14 @@ def test_titles_are_harmless() -> None:
 
 def test_the_script_is_the_same_for_diagrams_of_the_same_blocks() -> None:
     assert policy(publish(small(title="One"))) == policy(publish(small(title="Other")))
+
+
+def test_the_parts_of_the_script_share_no_name() -> None:
+    """A page with all of them would not run."""
+    script = page_script(has_lesson=True)
+    found = re.findall(r"^(?:let|class|(?:async )?function\*?) ?(\w+)", script, re.MULTILINE)
+    assert len(found) > 150
+    assert [name for name, count in Counter(found).items() if count > 1] == []
 
 
 def test_the_script_of_a_lesson_has_more() -> None:

@@ -13,6 +13,7 @@ from gradwire.runtime.calculus.dtypes import INTEGERS, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
 from gradwire.runtime.publish.living.computing.kernels import KERNELS
 from gradwire.runtime.publish.living.computing.numbers import LARGEST_INTEGER
+from gradwire.runtime.publish.living.writing.repeats import is_long, repeats
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Primitive
@@ -47,8 +48,8 @@ def require_data(tapes: Sequence[Tape]) -> None:
 
 
 def _obstacles(tape: Tape) -> Iterator[str]:
-    if len(tape.ops) > MOST_OPERATIONS:
-        yield f"It has {len(tape.ops):,} operations, and a page computes {MOST_OPERATIONS:,}."
+    if (count := _operations(tape)) > MOST_OPERATIONS:
+        yield f"It has {count:,} operations, and a page computes {MOST_OPERATIONS:,}."
     total = sum(op.value.size for op in tape.ops)
     if total > MOST_ELEMENTS:
         yield f"It computes {total:,} numbers, and a page {MOST_ELEMENTS:,}."
@@ -60,6 +61,14 @@ def _obstacles(tape: Tape) -> Iterator[str]:
             yield f"The page has no arithmetic for {value.primitive.name!r} of {value.owner}."
         if value.primitive is CONSTANT and not is_exact(value.attributes["array"]):
             yield inexact(str(value.owner))
+
+
+def _operations(tape: Tape) -> int:
+    """How many operations a page has: of what repeats with the steps of a long loop, one period."""
+    uses = (str(path) for paths in tape.program.flat.uses.values() for path in paths)
+    if len(tape.ops) <= MOST_OPERATIONS or not is_long(uses):
+        return len(tape.ops)
+    return len(repeats(tape.data["ops"]).rows)
 
 
 def _is_computed(primitive: Primitive) -> bool:

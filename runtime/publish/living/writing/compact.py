@@ -9,15 +9,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from gradwire.runtime.engine.flat import COMPILED
-from gradwire.runtime.publish.living.writing.repeats import Run, repeats, rigid_in
+from gradwire.runtime.publish.living.writing.repeats import Run, is_long, repeats, rigid_in
 
 Json = Any
 
 
 def compacted(data: Mapping[str, Json]) -> dict[str, Json]:
     """The data of a page in fewer characters; see the package for what it is before."""
-    folds = _Folds(_has_long_loop(data))
+    folds = _Folds(is_long(data["uses"]))
     verdicts = data["verdicts"]
     wires = list(data["wires"])
     names = verdicts["names"]
@@ -59,11 +58,6 @@ _LONG = 16
 """Elements from which a list in a row is looked through for what repeats."""
 
 
-def _has_long_loop(data: Mapping[str, Json]) -> bool:
-    """Whether a Scan has more steps than the runtime writes out."""
-    return any(use.rpartition("/")[2] == str(COMPILED.long) for use in data["uses"])
-
-
 class _Folds:
     """Leaves out what repeats, if it ``folds``, and knows where that was."""
 
@@ -101,7 +95,7 @@ class _Folds:
 
 
 def _tape(tape: Mapping[str, Json], data: Mapping[str, Json]) -> dict[str, Json]:
-    folds = _Folds(_has_long_loop(data))
+    folds = _Folds(is_long(data["uses"]))
     ops = folds.rows("ops", tape["ops"], rigid_in(tape, data))
     edges, arrive = folds.rows("edges", tape["edges"]), folds.rows("arrive", tape["arrive"])
     names, inputs, shapes, dtypes, owners, guards, backs, attributes = _columns(ops, 8)

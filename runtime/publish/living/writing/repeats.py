@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import add
 from typing import Any, NamedTuple
 
 from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.engine.flat import COMPILED
 
 Json = Any
 
@@ -46,6 +47,11 @@ class Repeats(NamedTuple):
 
     rows: list[Json]
     runs: list[Run]
+
+
+def is_long(uses: Iterable[str]) -> bool:
+    """Whether a Scan has more steps than the runtime writes out, by the paths of uses of pages."""
+    return any(use.rpartition("/")[2] == str(COMPILED.long) for use in uses)
 
 
 def repeats(rows: Sequence[Json], rigid: Callable[[int], Hashable] | None = None) -> Repeats:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF
+from PySide6.QtCore import QObject, QPoint, QRect
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAccessibleWidget
 
+from gradwire.app.canvas.paint.drawing import box_between
 from gradwire.app.canvas.scene.focus import (
     Focus,
     FocusKind,
@@ -200,8 +201,7 @@ class Tree(QAccessibleWidget):
     def place(self, focus: Focus) -> QRect:
         """The place of an item on the screen."""
         corners = self.view.camera.to_widget(focus_bounds(self.view.scene, focus).reshape(2, 2))
-        (left, top), (right, bottom) = np.round(corners).tolist()
-        box = QRectF(left, top, right - left, bottom - top).toRect()
+        box = box_between(*np.round(corners).ravel().tolist()).toRect()
         return QRect(self._canvas.mapToGlobal(box.topLeft()), box.size())
 
     def _counts(self) -> tuple[int, int, int, int, int]:

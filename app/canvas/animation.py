@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QTimer
+from PySide6.QtCore import QTimer
 
+from gradwire.app.canvas.paint.drawing import box_between
 from gradwire.app.canvas.state.codes import STATE_OF
 
 if TYPE_CHECKING:
@@ -50,5 +51,4 @@ class FlowAnimation:
         view = self._context.view
         self._context.view = replace(view, phase=(view.phase + _STEP) % 1.0)
         bounds = view.scene.wire_bounds[[view.scene.wire_index[view.selection.wire or ""]]]
-        x0, y0, x1, y1 = view.camera.rows_to_widget(bounds)[0].tolist()
-        self._context.redraw(QRectF(x0, y0, x1 - x0, y1 - y0))
+        self._context.redraw(box_between(*view.camera.rows_to_widget(bounds)[0].tolist()))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from gradwire.app.canvas.input.mouse import CLICK_DISTANCE
 from gradwire.app.canvas.paint.blocks.badges import HEIGHT
 from gradwire.app.canvas.paint.legend import legend_content, legend_size, paint_legend
+from gradwire.app.canvas.scene.places import sides_of
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext
@@ -112,9 +113,8 @@ class LegendBox(QWidget):
     def _covered(self, corner: QPoint) -> float:
         """Area of blocks and of the mini-map that it would cover there, square px."""
         view, place = self._context.view, QRect(corner, self._size())
-        low = view.camera.to_widget(view.scene.rects[:, :2])
-        far = low + view.scene.rects[:, 2:] * view.camera.zoom
-        box = np.array([place.left(), place.top(), place.right(), place.bottom()], float)
+        low, far = np.split(sides_of(view.camera.rects_to_widget(view.scene.rects)), 2, axis=1)
+        box = np.array(place.getCoords(), float)
         sides: Floats = np.minimum(far, box[2:]) - np.maximum(low, box[:2])
         maps = [child.geometry() & place for child in self._others()]
         below = np.maximum(sides, 0.0).prod(axis=1).sum()

@@ -118,11 +118,7 @@ class CanvasPainter(QObject):
         context.content.refine_soon()
 
     def render_to(
-        self,
-        target: QImage | QPainter,
-        area: QRectF | None = None,
-        *,
-        theme: Theme | None = None,
+        self, target: QImage | QPainter, area: QRectF | None = None, *, theme: Theme | None = None
     ) -> None:
         """Draw the whole page, fitted into ``area`` or the whole target, with nothing selected."""
         if isinstance(target, QImage):

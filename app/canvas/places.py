@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPoint, QRect, QRectF
+from PySide6.QtCore import QPoint, QRect
 
+from gradwire.app.canvas.paint.drawing import widget_rect
 from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ class Places:
 
     def block_rect(self, name: str) -> QRect:
         """The rectangle of a block in widget px. Raises KeyError if it is not on the page."""
-        scene, camera = self._context.view.scene, self._context.view.camera
-        x, y, width, height = scene.rects[scene.index[name]].tolist()
-        left, top = camera.to_widget(np.array([x, y])).tolist()
-        return QRectF(left, top, width * camera.zoom, height * camera.zoom).toRect()
+        scene = self._context.view.scene
+        return widget_rect(self._context.view, scene.rects[scene.index[name]]).toRect()
 
     def port_position(self, block: str, port: str) -> QPoint:
         """The centre of a port in widget px. Raises KeyError if it is not on the page."""

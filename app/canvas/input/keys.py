@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QKeyCombination, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 
 from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.bindings import KEYS
-from gradwire.app.canvas.input.bound_keys import bound_keys, pressed
 from gradwire.app.canvas.input.gestures.base import GRID
 from gradwire.app.canvas.input.gestures.cutting import clear_marks, toggle_mark
 from gradwire.app.canvas.input.gestures.lifting import lift
@@ -21,8 +21,6 @@ from gradwire.runtime.diagram import PortName
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from PySide6.QtGui import QKeyEvent
-
     from gradwire.app.canvas.context import CanvasContext
 
 
@@ -32,15 +30,15 @@ class Keys:
     def __init__(self, context: CanvasContext) -> None:
         self._context = context
         self._held: dict[int, str] = {}
-        self._bound = bound_keys({row.method: row.keys for row in KEYS})
+        self._bound = _bound_keys({row.method: row.keys for row in KEYS})
 
     def rebind(self, keys: Mapping[str, tuple[str, ...]]) -> None:
         """Use other keys: for each method as many as the table has for it, in the same order."""
-        self._bound = bound_keys(keys)
+        self._bound = _bound_keys(keys)
 
     def press(self, event: QKeyEvent) -> bool:
         """Handle a key press; False if the canvas does not use the key."""
-        found = self._bound.get(pressed(event))
+        found = self._bound.get(_pressed(event))
         if found is None:
             is_number = bool(event.text()) and event.text() in _BEGINNINGS
             return is_number and self._context.numbers.edit(event.text())
@@ -318,3 +316,38 @@ _DIRECTIONS = {
 
 def _direction(event: QKeyEvent) -> Direction:
     return _DIRECTIONS[Qt.Key(event.key())]
+
+
+class _BoundKey(NamedTuple):
+    """A method, and the key of the table that the pressed key stands for."""
+
+    method: str
+    key: QKeyCombination
+
+    def in_place_of(self, event: QKeyEvent) -> QKeyEvent:
+        """The event as if the key of the table had been pressed."""
+        key, held = self.key.key(), self.key.keyboardModifiers()
+        return QKeyEvent(event.type(), key, held, event.text(), event.isAutoRepeat())
+
+
+def _bound_keys(keys: Mapping[str, tuple[str, ...]]) -> dict[QKeySequence, _BoundKey]:
+    """Keys by what the user presses; ``keys`` has them by method, in the order of the table."""
+    return {
+        QKeySequence(name): _BoundKey(row.method, _combination(default))
+        for row in KEYS
+        for name, default in zip(keys[row.method], row.keys, strict=True)
+        if name
+    }
+
+
+def _combination(name: str) -> QKeyCombination:
+    combination: QKeyCombination = QKeySequence(name)[0]  # type: ignore[index]  # not in Qt's stubs
+    return combination
+
+
+def _pressed(event: QKeyEvent) -> QKeySequence:
+    """The key with its modifiers; regardless of the keypad, and of how ``?`` is typed."""
+    held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    if event.key() == Qt.Key.Key_Question:
+        held &= ~Qt.KeyboardModifier.ShiftModifier
+    return QKeySequence(held.value | event.key())

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from PySide6.QtCore import QRectF
 from PySide6.QtGui import QRegion
 
 from gradwire.app.canvas.paint.blocks.face_cache import MARGIN
+from gradwire.app.canvas.paint.drawing import box_between
 from gradwire.app.canvas.paint.legend import legend_content
 from gradwire.app.canvas.paint.notes import heights_depend_on_blocks
 from gradwire.app.canvas.paint.port_types import MIN_ZOOM, ROOM
@@ -86,9 +86,8 @@ def changed_area(
     region, found = QRegion(), np.concatenate(boxes)
     low, high = view.camera.to_widget(after.visible.reshape(2, 2))
     found = found[((found[:, :2] < high + PAD) & (found[:, 2:] > low - PAD)).all(axis=1)]
-    for left, top, right, bottom in found.tolist():
-        box = QRectF(left, top, right - left, bottom - top)
-        region += box.adjusted(-PAD, -PAD, PAD, PAD).toAlignedRect()
+    for sides in found.tolist():
+        region += box_between(*sides).adjusted(-PAD, -PAD, PAD, PAD).toAlignedRect()
     return region
 
 

@@ -1,5 +1,5 @@
-"""Draws arrays of lines and rectangles in one call each, without copying them, and finds whole
-pixels.
+"""Draws arrays of lines and rectangles in one call each, without copying them, and finds places in
+the widget.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import shiboken6
-from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtCore import QLineF, QRectF, Qt
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPainter
+    from PySide6.QtGui import QPainter, QPen
 
     from gradwire.app.canvas.scene.arrays import Floats
+    from gradwire.app.canvas.state.view_state import ViewState
 
 _HALF = 0.5 + 1e-6
 """What is that little below the middle between two device px is taken to be there, so that it
@@ -36,6 +37,23 @@ def draw_rects(painter: QPainter, rects: Floats) -> None:
         buffer = np.ascontiguousarray(rects, np.float64)
         start = cast("QRectF", shiboken6.wrapInstance(buffer.ctypes.data, QRectF))
         painter.drawRects(start, len(buffer))
+
+
+def widget_rect(view: ViewState, rect: Floats) -> QRectF:
+    """A rectangle of the scene (4,: left, top, width, height) in widget px."""
+    return QRectF(*view.camera.rects_to_widget(rect[None])[0].tolist())
+
+
+def box_between(left: float, top: float, right: float, bottom: float) -> QRectF:
+    """The rectangle between two corners."""
+    return QRectF(left, top, right - left, bottom - top)
+
+
+def draw_frame(painter: QPainter, box: QRectF, pen: QPen, room: float) -> None:
+    """Draw a frame around a face, ``room`` px from it."""
+    painter.setPen(pen)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(box.adjusted(-room, -room, room, room), room + 3.0, room + 3.0)
 
 
 def snapped(points: Floats, ratio: float) -> Floats:

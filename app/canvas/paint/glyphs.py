@@ -6,19 +6,15 @@ import math
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPainterPath,
-    QPen,
-    QPixmap,
-)
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap
 
 from gradwire.app.services import typeface
 from gradwire.app.services.theme import SMALL, font, text_width
 
 SIZE = 12.0
 """Width and height of a glyph, px at 100 %."""
+RADIUS = 9.0
+"""Radius of a circle around one, px at 100 %."""
 
 
 @lru_cache(maxsize=512)
@@ -53,6 +49,21 @@ def draw(painter: QPainter, glyph: str, box: QRectF, colour: str, ground: str = 
     painter.save()
     painter.translate(box.center())
     painter.drawPath(SHAPES[glyph])
+    painter.restore()
+
+
+def draw_round(
+    painter: QPainter, glyph: str, at: QPointF, unit: float, pen: QPen, ground: str
+) -> None:
+    """Draw a glyph in a circle, in the colour of a pen; ``unit`` is widget px per px of style."""
+    painter.save()
+    painter.translate(at)
+    painter.scale(unit, unit)
+    painter.setPen(pen)
+    painter.setBrush(QColor(ground))
+    painter.drawEllipse(QPointF(0.0, 0.0), RADIUS, RADIUS)
+    box = QRectF(-SIZE / 2.0, -SIZE / 2.0, SIZE, SIZE)
+    draw(painter, glyph, box, pen.color().name())
     painter.restore()
 
 

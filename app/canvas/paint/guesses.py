@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from gradwire.app.canvas.paint.drawing import draw_frame, widget_rect
 from gradwire.app.canvas.paint.legible import apart
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
 from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ROOM = 8.0
 _BELOW = 4.0
 """From a block to its chip, px."""
-_SIGNS = {Stage.RIGHT: "✓ ", Stage.WRONG: "✗ "}
+_SIGNS = {GuessStage.RIGHT: "✓ ", GuessStage.WRONG: "✗ "}
 
 
 def paint_guesses(
@@ -54,10 +54,9 @@ def paint_guesses(
 
 def block_chip(view: ViewState, name: str, guess: Guess) -> QRectF:
     """The place of the chip of a block, widget px."""
-    x, y, width, height = view.scene.rects[view.scene.index[name]].tolist()
-    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
-    size = _size(guess)
-    return QRectF(middle - size.width() / 2.0, bottom + _BELOW, size.width(), size.height())
+    face, box = widget_rect(view, view.scene.rects[view.scene.index[name]]), _size(guess)
+    box.moveTo(face.center().x() - box.width() / 2.0, face.bottom() + _BELOW)
+    return box
 
 
 def wire_chip(view: ViewState, key: str, guess: Guess) -> QRectF:
@@ -87,8 +86,8 @@ def _words(guess: Guess) -> str:
 
 def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> None:
     """Dashed while it is open, and with a sign once it is judged: colour is never alone."""
-    colour = theme.error if guess.stage is Stage.WRONG else theme.accent
-    is_open = guess.stage is Stage.OPEN
+    colour = theme.error if guess.stage is GuessStage.WRONG else theme.accent
+    is_open = guess.stage is GuessStage.OPEN
     line = Qt.PenStyle.DashLine if is_open else Qt.PenStyle.SolidLine
     painter.setPen(QPen(QColor(colour), 1.5, line))
     painter.setBrush(QColor(theme.canvas))
@@ -100,10 +99,5 @@ def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> N
 
 def _paint_frame(painter: QPainter, view: ViewState, name: str) -> None:
     """Frame the block that feedback points at."""
-    x, y, width, height = view.scene.rects[view.scene.index[name]].tolist()
-    left, top = view.camera.to_widget(np.array([x, y])).tolist()
-    zoom = view.camera.zoom
-    painter.setPen(QPen(QColor(view.theme.error), 3.0))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    box = QRectF(left, top, width * zoom, height * zoom).adjusted(-6, -6, 6, 6)
-    painter.drawRoundedRect(box, 9.0, 9.0)
+    box = widget_rect(view, view.scene.rects[view.scene.index[name]])
+    draw_frame(painter, box, QPen(QColor(view.theme.error), 3.0), 6.0)

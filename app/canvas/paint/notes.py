@@ -66,9 +66,7 @@ def paint_notes(
             plain.setdefault((note.colour, selected), []).append((x, y, note.width, height))
     for (colour, selected), boxes in plain.items():
         _set_colours(painter, view, colour, frame=False, selected=selected)
-        rects = view.camera.rows_to_widget(np.array(boxes))
-        rects[:, 2:] = np.array(boxes)[:, 2:] * view.camera.zoom
-        draw_rects(painter, rects)
+        draw_rects(painter, view.camera.rects_to_widget(np.array(boxes)))
 
 
 def note_height(text: str, width: float) -> float:

@@ -12,12 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from gradwire.app.canvas.paint.bends import paint_bends
+from gradwire.app.canvas.paint.blocks.badges import paint_status
 from gradwire.app.canvas.paint.blocks.costs import paint_costs
 from gradwire.app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
 from gradwire.app.canvas.paint.blocks.numbers import paint_numbers
 from gradwire.app.canvas.paint.blocks.plain import paint_plain_blocks
-from gradwire.app.canvas.paint.blocks.status import paint_status
-from gradwire.app.canvas.paint.drawing import draw_lines, draw_rects, snapped
+from gradwire.app.canvas.paint.drawing import box_between, draw_lines, draw_rects, snapped
 from gradwire.app.canvas.paint.notes import paint_notes
 from gradwire.app.canvas.paint.port_types import paint_port_types
 from gradwire.app.canvas.paint.problems import paint_covered_ports, paint_problems
@@ -351,9 +351,9 @@ class _PagePainter:
         if not view.selection.blocks:
             return
         selected = [i for i in blocks.tolist() if scene.names[i] in view.selection.blocks]
-        rects = view.camera.rows_to_widget(scene.rects[selected])
+        rects = view.camera.rects_to_widget(scene.rects[selected])
         rects[:, :2] = snapped(rects[:, :2], self.ratio) - 2.5
-        rects[:, 2:] = scene.rects[selected, 2:] * view.camera.zoom + 5.0
+        rects[:, 2:] += 5.0
         if view.camera.zoom < PLAIN:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -409,8 +409,7 @@ class _PagePainter:
         painter.setPen(QPen(QColor(view.theme.ink), 2.0, Qt.PenStyle.DashLine))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         corners = view.camera.to_widget(focus_bounds(view.scene, focus).reshape(2, 2))
-        (left, top), (right, bottom) = corners.tolist()
-        box = QRectF(left, top, right - left, bottom - top).adjusted(-5, -5, 5, 5)
+        box = box_between(*corners.ravel().tolist()).adjusted(-5, -5, 5, 5)
         painter.drawRoundedRect(box, CORNER + 2.0, CORNER + 2.0)
 
 

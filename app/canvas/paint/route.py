@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import ViewState
     from gradwire.runtime.diagram import WirePath
 
-_RADIUS = 9.0
-
 
 def paint_route(painter: QPainter, view: ViewState) -> None:
     """Paint the route that is explained, if there is one."""
@@ -37,14 +35,14 @@ def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, t
     unit, theme = legible_scale(view.camera.unit, BODY), view.theme
     x, y = view.camera.to_widget(np.array([left, top])).tolist()
     letters = font(BODY, bold=True)
-    width = max(2 * _RADIUS, QFontMetricsF(letters).horizontalAdvance(text) + _RADIUS)
+    width = max(2 * glyphs.RADIUS, QFontMetricsF(letters).horizontalAdvance(text) + glyphs.RADIUS)
     painter.save()
     painter.translate(x, y)
     painter.scale(unit, unit)
-    box = QRectF(-width / 2.0, -_RADIUS, width, 2 * _RADIUS)
+    box = QRectF(-width / 2.0, -glyphs.RADIUS, width, 2 * glyphs.RADIUS)
     painter.setPen(QPen(QColor(theme.canvas), 1.5))
     painter.setBrush(QColor(theme.accent))
-    painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+    painter.drawRoundedRect(box, glyphs.RADIUS, glyphs.RADIUS)
     painter.setPen(QColor(theme.on_accent))
     painter.setFont(letters)
     painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
@@ -55,14 +53,6 @@ def _paint_cutter(painter: QPainter, view: ViewState, wire: WirePath, glyph: str
     number = view.scene.port(*wire.name)
     if number is None:
         return
-    x, y = view.camera.to_widget(view.scene.port_points(np.array([number])))[0].tolist()
-    unit = legible_scale(view.camera.unit)
-    painter.save()
-    painter.translate(x, y)
-    painter.scale(unit, unit)
-    painter.setPen(QPen(QColor(view.theme.error), 1.5))
-    painter.setBrush(QColor(view.theme.canvas))
-    painter.drawEllipse(QPointF(0.0, 0.0), _RADIUS, _RADIUS)
-    box = QRectF(-glyphs.SIZE / 2.0, -glyphs.SIZE / 2.0, glyphs.SIZE, glyphs.SIZE)
-    glyphs.draw(painter, glyph, box, view.theme.error)
-    painter.restore()
+    at = QPointF(*view.camera.to_widget(view.scene.port_points(np.array([number])))[0].tolist())
+    pen = QPen(QColor(view.theme.error), 1.5)
+    glyphs.draw_round(painter, glyph, at, legible_scale(view.camera.unit), pen, view.theme.canvas)

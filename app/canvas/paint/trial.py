@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.blocks.faces import paint_badges_over
-from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.paint.drawing import draw_frame, draw_lines, widget_rect
 from gradwire.app.canvas.paint.legible import apart
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.marks.trial import TrialMarks
     from gradwire.app.canvas.state.view_state import ViewState
 
-_RADIUS = 9.0
 _ROOM = 6.0
 _GAP = 9.0
 """Between a block and what is written beside it, px."""
@@ -54,26 +52,15 @@ def _paint_cut(painter: QPainter, view: ViewState, course: Courses) -> None:
     pen = QPen(QColor(theme.accent), 2.2 * unit, Qt.PenStyle.DashLine)
     painter.setPen(pen)
     draw_lines(painter, strokes(points))
-    painter.save()
-    painter.translate(QPointF(*points[0, points.shape[1] // 2].tolist()))
-    painter.scale(unit, unit)
-    painter.setPen(QPen(QColor(theme.accent), 1.5, Qt.PenStyle.DashLine))
-    painter.setBrush(QColor(theme.canvas))
-    painter.drawEllipse(QPointF(0.0, 0.0), _RADIUS, _RADIUS)
-    box = QRectF(-glyphs.SIZE / 2.0, -glyphs.SIZE / 2.0, glyphs.SIZE, glyphs.SIZE)
-    glyphs.draw(painter, "⊣", box, theme.accent)
-    painter.restore()
+    middle = QPointF(*points[0, points.shape[1] // 2].tolist())
+    pen = QPen(QColor(theme.accent), 1.5, Qt.PenStyle.DashLine)
+    glyphs.draw_round(painter, "⊣", middle, unit, pen, theme.canvas)
 
 
 def _paint_frame(painter: QPainter, view: ViewState, rect: Floats, style: Qt.PenStyle) -> None:
     """Paint a frame around a block: a stop that is opened, or where the timeline is."""
-    x, y, width, height = rect.tolist()
-    left, top = view.camera.to_widget(np.array([x, y])).tolist()
-    zoom = view.camera.zoom
-    painter.setPen(QPen(QColor(view.theme.accent), 2.0, style))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    box = QRectF(left, top, width * zoom, height * zoom).adjusted(-4, -4, 4, 4)
-    painter.drawRoundedRect(box, 7.0, 7.0)
+    pen = QPen(QColor(view.theme.accent), 2.0, style)
+    draw_frame(painter, widget_rect(view, rect), pen, 4.0)
 
 
 def _paint_changes(painter: QPainter, view: ViewState, changes: Mapping[str, str]) -> None:
@@ -103,12 +90,11 @@ def change_box(
     """Where a change is written: below its block, or above it where there is no room below, and
     moved sideways so that none of it is cut off.
     """
-    x, y, width, height = rect.tolist()
-    middle, bottom = view.camera.to_widget(np.array([x + width / 2.0, y + height])).tolist()
-    size = metrics.horizontalAdvance(text) + 2 * _ROOM
-    box = QRectF(middle - size / 2.0, bottom + _GAP, size, metrics.height() + 4.0)
+    face, size = widget_rect(view, rect), metrics.horizontalAdvance(text) + 2 * _ROOM
+    left = face.center().x() - size / 2.0
+    box = QRectF(left, face.bottom() + _GAP, size, metrics.height() + 4.0)
     if box.bottom() > within.bottom():
-        box.moveBottom(bottom - height * view.camera.zoom - _GAP)
+        box.moveBottom(face.top() - _GAP)
     box.moveRight(min(box.right(), within.right() - _ROOM))
     box.moveLeft(max(box.left(), within.left() + _ROOM))
     return box

@@ -27,3 +27,14 @@ def distinct(values: _Array) -> _Array:
     is_first = np.ones(len(found), bool)
     np.not_equal(found[1:], found[:-1], out=is_first[1:])
     return found[is_first]  # type: ignore[return-value]  # of the same kind
+
+
+def runs(first: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]) -> Indices:
+    """The numbers from each of ``first`` (k,) on, as many as ``counts`` (k,) says."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
+
+
+def repeated(counts: Indices) -> tuple[Indices, Indices]:
+    """Each index as often as ``counts`` says, and the number of the repetition."""
+    return np.repeat(np.arange(len(counts)), counts), runs(np.zeros_like(counts), counts)

@@ -45,6 +45,12 @@ class Camera:
         """Rows of points (m, 2 p), such as waypoints of wires, in widget px."""
         return np.asarray(rows * self.zoom + (self.x, self.y) * (rows.shape[1] // 2))
 
+    def rects_to_widget(self, rects: Floats) -> Floats:
+        """Rectangles (k, 4: left, top, width, height) in widget px."""
+        shown = self.rows_to_widget(rects)
+        shown[:, 2:] = rects[:, 2:] * self.zoom
+        return shown
+
     def area(self, left: float, top: float, width: float, height: float) -> Floats:
         """Left, top, right, bottom of the scene behind a rectangle of the widget."""
         corners = np.array([[left, top], [left + width, top + height]])
@@ -98,9 +104,7 @@ class Camera:
         )
         zoom = min(max(zoom, least, MIN_ZOOM), MAX_ZOOM)
         return cls(
-            zoom,
-            (width - zoom * (left + right)) / 2.0,
-            (height - zoom * (top + bottom)) / 2.0,
+            zoom, (width - zoom * (left + right)) / 2.0, (height - zoom * (top + bottom)) / 2.0
         )
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.app.canvas.scene.arrays import distinct
+from gradwire.app.canvas.scene.arrays import distinct, repeated, runs
 from gradwire.app.canvas.scene.bezier import flatten
-from gradwire.app.canvas.scene.members.incidence import runs
 from gradwire.app.canvas.scene.places import crossing
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Obstacles:
         self._sides = np.concatenate([corners, corners + rects[:, 2:]], axis=1)
         first, last = np.split(np.floor(self._sides / _CELL).astype(np.int64), 2, axis=1)
         columns, rows = (last - first + 1).T
-        block, number = _repeated(columns * rows)
+        block, number = repeated(columns * rows)
         cells = first[block] + np.column_stack([number // rows[block], number % rows[block]])
         keys = _keys(cells)
         order = np.argsort(keys, kind="stable")
@@ -105,7 +104,7 @@ class Obstacles:
         run, keys = np.cumsum(is_first) - 1, keys[is_first]
         begin = np.searchsorted(self._keys, keys)
         count = np.searchsorted(self._keys, keys, side="right") - begin
-        at, number = _repeated(count[run])
+        at, number = repeated(count[run])
         block = self._blocks[begin[run[at]] + number]
         left, top, right, bottom = self._sides[block].T
         (x, y), wire = points[at].T, wire[at]
@@ -123,7 +122,7 @@ class Obstacles:
         """
         keys = _keys(np.floor(np.clip(points, -_FARTHEST, _FARTHEST) / _CELL).astype(np.int64))
         begin = np.searchsorted(self._keys, keys)
-        at, number = _repeated(np.searchsorted(self._keys, keys, side="right") - begin)
+        at, number = repeated(np.searchsorted(self._keys, keys, side="right") - begin)
         block = self._blocks[begin[at] + number]
         low, high = np.split(self._sides[block], 2, axis=1)
         inside = ((points[at] > low + INSET) & (points[at] < high - INSET)).all(axis=1)
@@ -255,10 +254,7 @@ class _Search:
         on = (self._left < xs[:, None]) & (self._right > xs[:, None])
         beside = (self._top < ys[1:, None]) & (self._bottom > ys[:-1, None])
         across = _hits(on, beside)
-        for near, y in (
-            ((xs >= x0) & (xs < x0 + _STUB), y0),
-            ((xs <= x1) & (xs > x1 - _STUB), y1),
-        ):
+        for near, y in (((xs >= x0) & (xs < x0 + _STUB), y0), ((xs <= x1) & (xs > x1 - _STUB), y1)):
             across[np.ix_(near, (ys[1:] == y) | (ys[:-1] == y))] = True
         return along, across
 
@@ -353,15 +349,9 @@ def _points_along(curves: Floats) -> tuple[Indices, Floats]:
     """Points (p, 2) close to each other on the lines ``curves`` (m, k, 2), and their curves."""
     start, along = curves[:, :-1].reshape(-1, 2), np.diff(curves, axis=1).reshape(-1, 2)
     pieces = np.clip(np.ceil(np.hypot(*along.T) / _STEP), 1, _MOST_PIECES).astype(np.intp)
-    segment, number = _repeated(pieces)
+    segment, number = repeated(pieces)
     share = (number + 0.5) / pieces[segment]
     return segment // (curves.shape[1] - 1), start[segment] + share[:, None] * along[segment]
-
-
-def _repeated(counts: Indices) -> tuple[Indices, Indices]:
-    """Each index as often as ``counts`` says, and the number of the repetition."""
-    index = np.repeat(np.arange(len(counts)), counts)
-    return index, np.arange(len(index)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _keys(cells: Indices) -> Indices:

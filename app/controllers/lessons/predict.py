@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QTimer, Signal
 
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons.judging import Judged, Questions, judge, prepare
 from gradwire.app.controllers.lessons.painting import Painting
@@ -291,23 +291,23 @@ class PredictController(WindowPart):
     def _block_guess(self, path: InstancePath) -> Guess:
         typed = self._typed.get(path, "")
         if self._judged is None:
-            stage = Stage.GUESSED if typed else Stage.OPEN
+            stage = GuessStage.GUESSED if typed else GuessStage.OPEN
             return Guess(f"∇ {typed}" if typed else "∇ ?", stage, typed)
         row = self._judged.numbers[path]
         if row.right:
-            return Guess(row.yours, Stage.RIGHT, typed)
+            return Guess(row.yours, GuessStage.RIGHT, typed)
         text = self.tr("yours {0}, actual {1}").format(row.yours, row.actual)
-        return Guess(text, Stage.WRONG, typed)
+        return Guess(text, GuessStage.WRONG, typed)
 
     def _wire_guess(self, wire: WirePath) -> Guess:
         painted = self.painting.wires.get(wire)
         if painted is None:
             return Guess("")
         if self._judged is None:
-            return Guess("", Stage.GUESSED)
+            return Guess("", GuessStage.GUESSED)
         if self._judged.wires[wire].right:
-            return Guess("", Stage.RIGHT)
-        return Guess(editor.tr(painted.row.title), Stage.WRONG)
+            return Guess("", GuessStage.RIGHT)
+        return Guess(editor.tr(painted.row.title), GuessStage.WRONG)
 
 
 def _is_scalar(block: Variable) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, Stage
+from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
 from gradwire.app.canvas.state.marks.route import Route
 from gradwire.app.panels.lessons.dots import Dot
 from gradwire.app.panels.lessons.guess_form import Field
@@ -133,20 +133,20 @@ def marks(
 def _number(step: PredictStep, typed: str, outcome: Outcome | None) -> Guess:
     sign = "∇" if step.gradient else "="
     if outcome is None:
-        stage = Stage.GUESSED if typed else Stage.OPEN
+        stage = GuessStage.GUESSED if typed else GuessStage.OPEN
         return Guess(f"{sign} {typed or '?'}", stage, typed)
     if outcome.right:
-        return Guess(outcome.yours, Stage.RIGHT, typed)
+        return Guess(outcome.yours, GuessStage.RIGHT, typed)
     text = editor.tr("yours {0}, actual {1}").format(outcome.yours, outcome.actual)
-    return Guess(text, Stage.WRONG, typed)
+    return Guess(text, GuessStage.WRONG, typed)
 
 
 def _wire(painted: State | None, outcome: Outcome | None, wire: WirePath) -> Guess:
     words = "" if painted is None else editor.tr(painted.row.title)
     if outcome is None:
-        return Guess("?") if painted is None else Guess("", Stage.GUESSED)
+        return Guess("?") if painted is None else Guess("", GuessStage.GUESSED)
     is_wrong = wire in outcome.disagreements
-    return Guess(words if is_wrong else "", Stage.WRONG if is_wrong else Stage.RIGHT)
+    return Guess(words if is_wrong else "", GuessStage.WRONG if is_wrong else GuessStage.RIGHT)
 
 
 def row(walk: Walk, outcome: Outcome) -> OutcomeRow:

@@ -13,6 +13,7 @@ from gradwire.app.canvas.input.frames import move_change, move_set, moved_notes
 from gradwire.app.canvas.input.gestures.base import GRID, Gesture
 from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.input.splicing import free_ports, splice, wire_under
+from gradwire.app.canvas.paint.drawing import box_between
 from gradwire.app.canvas.scene.geometry import OVERHANG
 from gradwire.app.services.translation import editor
 from gradwire.runtime.diagram import MoveBlocks
@@ -119,5 +120,4 @@ class DragSelection(Gesture):
             return QRectF()
         camera = self.context.view.camera
         corners = np.array([low.min(axis=0), high.max(axis=0)])
-        left, top, right, bottom = camera.to_widget(corners).ravel().tolist()
-        return QRectF(left, top, right - left, bottom - top).adjusted(-8, -8, 8, 8)
+        return box_between(*camera.to_widget(corners).ravel().tolist()).adjusted(-8, -8, 8, 8)

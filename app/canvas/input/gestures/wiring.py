@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.input.changes import moving_out
 from gradwire.app.canvas.input.gestures.base import Gesture
+from gradwire.app.canvas.paint.drawing import box_between
 from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire, open_wire
 from gradwire.app.canvas.scene.hits import SNAP, block_near, port_at
 from gradwire.app.services.theme import BODY, font, scaled
@@ -199,8 +200,8 @@ class DrawWire(Gesture):
     def _area(self) -> QRectF:
         """The area of the open wire and of the reason beside it."""
         points = open_wire(self.context.view, self._fixed, self._open_end()).flatten(8)[0]
-        (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
-        box = QRectF(left, top, right - left, bottom - top).adjusted(-24, -24, 24, 24)
+        corners = *points.min(axis=0).tolist(), *points.max(axis=0).tolist()
+        box = box_between(*corners).adjusted(-24, -24, 24, 24)
         return box.united(QRectF(self._at.x() - 400.0, self._at.y() - 60.0, 800.0, 120.0))
 
     def _paint_refusal(self, painter: QPainter, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Draws the badges of blocks: text in a rounded box on the lower edge of a face."""
+"""Draws the badges of blocks: text in a rounded box, on the lower edge of a face or beside it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from gradwire.app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.scene.camera import PLAIN
+from gradwire.app.canvas.state.badge_labels import Status, status_label
 from gradwire.app.services.theme import SMALL, Theme, font
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.app.canvas.scene.arrays import Indices
     from gradwire.app.canvas.state.badge_labels import BadgeLabel
+    from gradwire.app.canvas.state.view_state import ViewState
 
 HEIGHT = 15.0
 """Height of a badge, px at 100 %."""
 _PAD = 6.0
 _GAP = 4.0
+_INSET, _RISE = 6.0, 4.0
+"""From the right and the upper edge of a block to the badge beside it, px at 100 %."""
 
 
 def draw_badges(
@@ -35,6 +42,29 @@ def badge_width(label: BadgeLabel) -> float:
     """Width of a badge, px at 100 %."""
     metrics = QFontMetricsF(font(SMALL, bold=True))
     return max(HEIGHT, metrics.horizontalAdvance(label.text)) + _PAD
+
+
+def paint_status(painter: QPainter, view: ViewState, blocks: Indices) -> None:
+    """Paint a badge on the upper right corner of each of these blocks whose status needs one.
+
+    From afar there is none: it would hide the block, and the status bar says what is computed.
+    """
+    scene, camera = view.scene, view.camera
+    if camera.zoom < PLAIN:
+        return
+    scale = legible_scale(camera.zoom)
+    for i in blocks.tolist():
+        status = view.status(scene.names[i])
+        if status is Status.CURRENT:
+            continue
+        label = status_label(status)
+        x, y, width, _ = scene.rects[i].tolist()
+        painter.save()
+        painter.translate(camera.x + camera.zoom * (x + width), camera.y + camera.zoom * y)
+        painter.scale(scale, scale)
+        start = QPointF(-badge_width(label) - _INSET, -_RISE)
+        draw_badges(painter, [label], start, view.theme)
+        painter.restore()
 
 
 def draw_pill(painter: QPainter, box: QRectF, colour: str, theme: Theme) -> None:

@@ -46,13 +46,12 @@ def paint_costs(painter: QPainter, view: ViewState, costs: PageCosts, blocks: In
         return
     painter.setFont(font(scaled(SMALL), bold=True))
     metrics = QFontMetricsF(painter.font())
-    low = camera.to_widget(scene.rects[blocks, :2]).tolist()
-    sizes = (scene.rects[blocks, 2:] * camera.zoom).tolist()
-    for i, corner, size in zip(blocks.tolist(), low, sizes, strict=True):
+    rects = camera.rects_to_widget(scene.rects[blocks]).tolist()
+    for i, rect in zip(blocks.tolist(), rects, strict=True):
         label = costs.label(scene.names[i])
         if not label:
             continue
-        box = QRectF(*corner, *size)
+        box = QRectF(*rect)
         corner_radius = _CORNER * camera.zoom
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(heat_colour(costs.heat(scene.names[i]), theme))
@@ -72,8 +71,7 @@ def _paint_washes(painter: QPainter, view: ViewState, costs: PageCosts, blocks: 
     names = view.scene.names
     blocks = blocks[[names[i] in costs.blocks for i in blocks.tolist()]]
     shades = np.rint([_SHADES * costs.heat(names[i]) for i in blocks.tolist()])
-    rects = view.camera.rows_to_widget(view.scene.rects[blocks])
-    rects[:, 2:] = view.scene.rects[blocks, 2:] * view.camera.zoom
+    rects = view.camera.rects_to_widget(view.scene.rects[blocks])
     painter.setPen(Qt.PenStyle.NoPen)
     for shade in np.unique(shades).tolist():
         painter.setBrush(heat_colour(shade / _SHADES, view.theme))

@@ -128,9 +128,7 @@ def numbers_room(look: Look, zoom: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def _numbers_room(
-    sides: tuple[tuple[PortLook, ...], tuple[PortLook, ...]],
-    zoom: float,
-    families: tuple[str, ...],
+    sides: tuple[tuple[PortLook, ...], tuple[PortLook, ...]], zoom: float, families: tuple[str, ...]
 ) -> tuple[float, float]:
     """As above; other ``families`` of letters are as wide as they are."""
     widths = [0.0, 0.0]

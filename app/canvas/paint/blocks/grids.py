@@ -54,13 +54,7 @@ class Grid:
 
 
 def draw_section(
-    painter: QPainter,
-    section: Section,
-    place: QRectF,
-    theme: Theme,
-    *,
-    zoom: float,
-    stale: bool,
+    painter: QPainter, section: Section, place: QRectF, theme: Theme, *, zoom: float, stale: bool
 ) -> None:
     """Draw a section right-aligned in ``place``, by :func:`grid_of`."""
     if section.chart is not None:

@@ -39,8 +39,7 @@ def paint_plain_blocks(
     A page with a wire of concern inside has the colour of the wire's state.
     """
     scene, theme = view.scene, view.theme
-    rects = view.camera.rows_to_widget(scene.rects[blocks])
-    rects[:, 2:] = scene.rects[blocks, 2:] * view.camera.zoom
+    rects = view.camera.rects_to_widget(scene.rects[blocks])
     families = np.array([type(scene.blocks[i]).family for i in blocks.tolist()])
     styles = scene.page.styles
     chosen: dict[int, QColor] = {}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.app.canvas.scene.arrays import NO_INDICES, distinct
-from gradwire.app.canvas.scene.members.incidence import runs
+from gradwire.app.canvas.scene.arrays import NO_INDICES, distinct, repeated, runs
 from gradwire.app.canvas.scene.places import crossing, overlapping, sides_of
 
 if TYPE_CHECKING:
@@ -95,9 +94,7 @@ class _Grid:
         self._is_wide: Flags = columns * rows > _MOST_CELLS
         """Rectangles (n,) that are looked at always."""
         self._wide = np.flatnonzero(self._is_wide)
-        counts = np.where(self._is_wide, 0, columns * rows)
-        numbers = np.repeat(np.arange(len(sides)), counts)
-        places = runs(np.zeros_like(counts), counts)
+        numbers, places = repeated(np.where(self._is_wide, 0, columns * rows))
         keys = (first[numbers, 0] + places // rows[numbers]) << 32
         keys += first[numbers, 1] + places % rows[numbers]
         order = np.argsort(keys, kind="stable")

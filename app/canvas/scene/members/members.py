@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from gradwire.app.canvas.scene.arrays import distinct, runs
 from gradwire.app.canvas.scene.members.changes import Changes, changes_of
-from gradwire.app.canvas.scene.members.incidence import Incidence, runs
 from gradwire.app.canvas.scene.members.slots import (
     add_named_ports,
     least_rows,
@@ -55,6 +55,21 @@ class Renumbered(NamedTuple):
     slots: list[Slots]
     """Those of the blocks."""
     edit: Edit
+
+
+class Incidence:
+    """The wires between blocks (m, 2: source and target) of a page of ``count`` blocks."""
+
+    def __init__(self, wire_blocks: Ints, count: int) -> None:
+        ends = wire_blocks.T.ravel()
+        order = np.argsort(ends, kind="stable")
+        self._wires = order % max(len(wire_blocks), 1)
+        self._first = np.searchsorted(ends[order], np.arange(count + 1))
+
+    def of(self, blocks: Indices) -> Indices:
+        """The wires that begin or end at one of ``blocks`` (k,), in order."""
+        first = self._first[blocks]
+        return distinct(self._wires[runs(first, self._first[blocks + 1] - first)])
 
 
 class Members:

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from gradwire.blocks.classes.dataclass import dataclass
 
 
-class Stage(Enum):
+class GuessStage(Enum):
     """How far a question is."""
 
     OPEN = auto()
@@ -23,14 +23,14 @@ class Guess:
     """A question about a block or a wire: its text, such as ``∇ ?`` or ``12 → 8``."""
 
     text: str
-    stage: Stage = Stage.OPEN
+    stage: GuessStage = GuessStage.OPEN
     typed: str = ""
     """What was typed for a number."""
 
     @property
     def is_judged(self) -> bool:
         """Whether the answer is known."""
-        return self.stage in (Stage.RIGHT, Stage.WRONG)
+        return self.stage in (GuessStage.RIGHT, GuessStage.WRONG)
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ class TestRoute:
         painter = recorder(monkeypatch)
         paint_route(painter, view)
         at = view.camera.to_widget(view.scene.port_points(np.array([view.scene.port("t", "x")])))[0]
-        assert painter.of("translate")[-1] == tuple(at)
+        assert painter.of("translate")[-1] == (QPointF(*at.tolist()),)
         (ground,) = painter.drawn("drawEllipse")
         assert ground.arguments == (QPointF(0, 0), 9.0, 9.0)
         assert ground.pen.color() == QColor(LIGHT.error)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
-from gradwire.app.canvas.state.marks.guesses import Stage
+from gradwire.app.canvas.state.marks.guesses import GuessStage
 from gradwire.app.panels.lessons.dots import Dot
 from gradwire.runtime.diagram import Connect, PortName, RemoveBlocks, SetParameters, save
 from gradwire.runtime.flow import State
@@ -108,7 +108,7 @@ def test_states_are_painted(window, qtbot):
     assert result(window).states == {"mul1.a": State.CARRIES, "mul1.b": State.STOPPED}
     qtbot.mouseClick(panel.form.commit, LEFT)
     assert panel.outcomes.text().startswith("✓ Your answer")
-    assert canvas.guess_marks().wires["mul1.a"].stage is Stage.RIGHT
+    assert canvas.guess_marks().wires["mul1.a"].stage is GuessStage.RIGHT
 
 
 def test_a_change_is_found_right_as_soon_as_it_is(window, qtbot):

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.marks.guesses import Stage
+from gradwire.app.canvas.state.marks.guesses import GuessStage
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.runtime.build import build, constant, loss, mul, square, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters
@@ -57,7 +57,7 @@ def test_it_hides_and_asks(window):
     assert form(window).brushes.states == (
         State.CARRIES, State.ZERO, State.STOPPED, State.OFF_ROUTE,
     )  # fmt: skip
-    assert chip(window, "w").stage is Stage.OPEN
+    assert chip(window, "w").stage is GuessStage.OPEN
 
 
 def test_a_wrong_number_is_explained_and_the_place_is_shown(window, qtbot):
@@ -169,7 +169,7 @@ def test_a_wrong_wire_is_shown_on_the_canvas(window, qtbot):
     qtbot.keyClick(window.canvas, Key.Key_2)
     commit(window, qtbot)
     guess = window.canvas.guess_marks().wires["sg.x"]
-    assert (guess.text, guess.stage) == ("Connected, but zero", Stage.WRONG)
+    assert (guess.text, guess.stage) == ("Connected, but zero", GuessStage.WRONG)
     assert "sg.x: yours Connected, but zero, actual Stopped" in text(window)
 
 

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from gradwire.app.canvas.scene.areas import extent
-from gradwire.app.canvas.scene.areas.extent import Extent
+from gradwire.app.canvas.scene.areas import spatial_index
+from gradwire.app.canvas.scene.areas.spatial_index import Extent
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.places import around_sides
 from tests.benchmarks.diagrams import diagram_of
 
 
 def test_bounds_are_those_around_all_while_some_move(monkeypatch):
-    monkeypatch.setattr(extent, "_PIECE", 8)
+    monkeypatch.setattr(spatial_index, "_PIECE", 8)
     chance = np.random.default_rng(0)
     sides = np.sort(chance.uniform(-900.0, 900.0, (50, 4)), axis=1)
     counts = chance.random(50) < 0.5
@@ -36,7 +36,7 @@ def test_what_moved_before_all_are_gone_is_forgotten():
 
 
 def test_a_moved_block_costs_a_look_at_its_piece_alone(monkeypatch):
-    monkeypatch.setattr(extent, "_PIECE", 16)
+    monkeypatch.setattr(spatial_index, "_PIECE", 16)
     scene, looked = Scene(diagram_of(200), "main"), []
     find = scene._places._squares._sides_of
     monkeypatch.setattr(

@@ -120,10 +120,7 @@ class TestTrace:
 
     def test_a_press_or_another_diagram_ends_it(self, qtbot, canvas):
         shell = Shell(canvas, seed())
-        for end in (
-            lambda: click(canvas, QPoint(5, 5)),
-            lambda: canvas.set_diagram(shell.diagram),
-        ):
+        for end in (lambda: click(canvas, QPoint(5, 5)), lambda: canvas.set_diagram(shell.diagram)):
             self.rest_on(canvas, canvas.wire_position("loss.x"))
             qtbot.waitUntil(lambda: canvas.view.traced == "loss.x")
             end()

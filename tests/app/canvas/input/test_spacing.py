@@ -175,10 +175,7 @@ def test_what_is_pasted_without_a_place_goes_to_the_nearest_vacancy():
     scene = Scene(shown, "main")
     change = Batch(
         "Paste",
-        (
-            AddBlock("b", block("Relu"), Point(24, 24)),
-            AddBlock("c", block("Relu"), Point(224, 24)),
-        ),
+        (AddBlock("b", block("Relu"), Point(24, 24)), AddBlock("c", block("Relu"), Point(224, 24))),
     )
     edit = apply(shown, in_vacancy(scene, change, ["b", "c"], ()))
     page = edit.after.main

@@ -219,7 +219,7 @@ class TestWhatStandsOut:
         called.clear()
         paint(Recorder(), view, AREA, Pictures())
         assert [name.removeprefix("paint_") for name in called] == [
-            *("notes", "port_types", "bends", "notes", "route"),
+            *("notes", "port_types", "bends", "notes", "route")
         ]
 
 

@@ -142,8 +142,7 @@ class TestArrays:
 class TestPorts:
     def test_a_repeating_port_shows_the_next_one(self):
         shown = diagram(
-            {"a": block("Variable", value=[1.0]), "cat": block("Concat")},
-            {"cat.xs.0": "a.out"},
+            {"a": block("Variable", value=[1.0]), "cat": block("Concat")}, {"cat.xs.0": "a.out"}
         )
         name = block("Concat").inputs[0].name
         if name != "xs":

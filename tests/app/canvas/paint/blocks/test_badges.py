@@ -41,10 +41,7 @@ def test_their_text_is_bold_and_in_the_middle(qapp, monkeypatch):
     flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextDontClip
     assert {each.arguments[1] for each in texts} == {int(flags)}
     assert all(each.font.bold() for each in texts)
-    assert [each.pen.color() for each in texts] == [
-        QColor(LIGHT.warning),
-        QColor(LIGHT.ink_soft),
-    ]
+    assert [each.pen.color() for each in texts] == [QColor(LIGHT.warning), QColor(LIGHT.ink_soft)]
 
 
 def test_a_short_one_is_as_wide_as_high_with_its_padding(qapp):

@@ -197,10 +197,7 @@ def drawn(monkeypatch, state, *, course=(0.0, 50.0, 400.0, 50.0), width=2.4, for
     """What is drawn of one wire's lane, without the wire."""
     painter = recorder(monkeypatch, lanes)
     bundle = Bundle(
-        Courses(np.array([course])),
-        np.array([CODES[state]], np.int8),
-        np.array([width]),
-        forks,
+        Courses(np.array([course])), np.array([CODES[state]], np.int8), np.array([width]), forks
     )
     lanes.draw_curves(painter, bundle, LIGHT, UNIT, bare=True, **more)
     return painter.strokes

@@ -70,7 +70,7 @@ class CanvasContext:
         self.drop_target = DropTarget(self)
         self.adder = BlockAdder(self)
         self.inline_editor = InlineEditor(self)
-        self.computing.changed.connect(lambda computing: self.show(computing=computing))
+        self.computing.changed.connect(self._show_computing)
 
     def show(self, **changed: Any) -> None:
         """Replace fields of the view state, and repaint."""
@@ -96,3 +96,6 @@ class CanvasContext:
         """Change the shape of the pointer."""
         if self.widget.cursor().shape() != cursor:
             self.widget.setCursor(cursor)
+
+    def _show_computing(self, computing: bool) -> None:
+        self.show(computing=computing)

@@ -11,18 +11,21 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gradwire.app.canvas.paint.bends import paint_bends
 from gradwire.app.canvas.paint.blocks.badges import paint_status
 from gradwire.app.canvas.paint.blocks.costs import paint_costs
 from gradwire.app.canvas.paint.blocks.faces import CORNER, draw_face, paint_badges_over
 from gradwire.app.canvas.paint.blocks.numbers import paint_numbers
 from gradwire.app.canvas.paint.blocks.plain import paint_plain_blocks
 from gradwire.app.canvas.paint.drawing import box_between, draw_lines, draw_rects, snapped
+from gradwire.app.canvas.paint.highlights import (
+    paint_bends,
+    paint_route,
+    paint_siblings,
+    paint_wire_ends,
+)
 from gradwire.app.canvas.paint.notes import paint_notes
 from gradwire.app.canvas.paint.port_types import paint_port_types
 from gradwire.app.canvas.paint.problems import paint_covered_ports, paint_problems
-from gradwire.app.canvas.paint.route import paint_route
-from gradwire.app.canvas.paint.tracing import paint_siblings, paint_wire_ends
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
 from gradwire.app.canvas.paint.wires.labels import place_labels, visible_wires

@@ -10,9 +10,8 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from gradwire.app.canvas.paint import bends, glyphs, trial
-from gradwire.app.canvas.paint.bends import paint_bends
-from gradwire.app.canvas.paint.route import paint_route
+from gradwire.app.canvas.paint import glyphs, highlights, trial
+from gradwire.app.canvas.paint.highlights import paint_bends, paint_route
 from gradwire.app.canvas.paint.trial import paint_trial
 from gradwire.app.canvas.paint.wires import lane_labels
 from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
@@ -52,7 +51,7 @@ def view_of(state=State.STOPPED, *, bent=False, camera=CAMERA, **more) -> ViewSt
 
 class TestBends:
     def paint(self, monkeypatch, view, area=EVERYWHERE):
-        painter = recorder(monkeypatch, bends)
+        painter = recorder(monkeypatch, highlights)
         paint_bends(painter, view, area)
         return painter.strokes
 

@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from gradwire.app.canvas.paint import tracing
-from gradwire.app.canvas.paint.tracing import end_labels
+from gradwire.app.canvas.paint import highlights
+from gradwire.app.canvas.paint.highlights import end_labels
 from gradwire.app.canvas.scene.tracing import origin, readers, siblings
 from gradwire.app.canvas.state.port_labels import wire_ends
 from gradwire.app.services.theme import LIGHT, SMALL, font, scaled
@@ -131,8 +131,8 @@ class TestLabels:
         canvas.set_diagram(nested)
         for zoom, width in ((0.5, 1.0), (3.0, 3.0)):
             canvas.set_zoom(zoom)
-            painter = recorder(monkeypatch, tracing)
-            tracing.paint_siblings(painter, canvas.view, "m.a")
+            painter = recorder(monkeypatch, highlights)
+            highlights.paint_siblings(painter, canvas.view, "m.a")
             (line,) = painter.strokes
             assert (line.colour, line.width) == (QColor(LIGHT.wire).name(), width)
 

@@ -22,13 +22,13 @@ class BookmarkCommands(WindowPart):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self._dialog: BookmarksDialog | None = None
+        self.dialog: BookmarksDialog | None = None
 
     def add(self) -> None:
         """Ask for a name and give it to what is in view; a known name gets the new view."""
         views = self._document.diagram.views
         text, accepted = QInputDialog.getText(
-            self._window,
+            self._frame,
             self.tr("Bookmark view"),
             self.tr("Name of what is in view:"),
             text=_unused(self._subject(), {view.name for view in views}),
@@ -56,21 +56,21 @@ class BookmarkCommands(WindowPart):
 
     def edit(self) -> None:
         """Show the list of bookmarks beside the diagram."""
-        if self._dialog is None:
+        if self.dialog is None:
             from gradwire.app.panels.dialogs.bookmarks import BookmarksDialog
 
-            self._dialog = BookmarksDialog(self._window)
-            self._dialog.chosen.connect(self.go)
-            self._dialog.edited.connect(self._set)
+            self.dialog = BookmarksDialog(self._frame)
+            self.dialog.chosen.connect(self.go)
+            self.dialog.edited.connect(self._set)
             self._document.diagramChanged.connect(self._refresh)
         self._refresh()
-        self._dialog.show()
-        self._dialog.raise_()
-        self._dialog.activateWindow()
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
 
     def _refresh(self) -> None:
-        if self._dialog is not None:
-            self._dialog.show_views(self._document.diagram.views)
+        if self.dialog is not None:
+            self.dialog.show_views(self._document.diagram.views)
 
     def _set(self, views: tuple[View, ...], label: str) -> None:
         self._document.apply(Batch(label, (SetViews(views),)))

@@ -101,9 +101,7 @@ class ClipboardCommands(WindowPart):
         diagram, large = self._document.diagram, len(text) > LONG
         try:
             paste = self._document.compute(
-                label,
-                lambda: _read(diagram, page, text, at, label, again),
-                large=large,
+                label, lambda: _read(diagram, page, text, at, label, again), large=large
             )
         except Cancelled:
             return
@@ -119,10 +117,7 @@ class ClipboardCommands(WindowPart):
         else:
             change = make_space(scene, paste.change, paste.blocks)
         if self._document.apply(change):
-            self._canvas.select(paste.blocks, paste.notes)
-            bounds = self._canvas.view.scene.bounds_of(paste.blocks, paste.notes)
-            if bounds is not None:
-                self._canvas.reveal(bounds)
+            self._show_added(paste.blocks, paste.notes)
 
     def _refuse(self, reason: str) -> None:
         self._document.problem.emit(self.tr("Nothing was pasted. {0}").format(reason))

@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
 
-from gradwire.app.commands.files import folder_of
+from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.dialogs.comparison import Comparison
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.pictures.diff_picture import DiffPicture
-from gradwire.app.services.background import Cancelled
 from gradwire.app.services.examples import SUFFIX
-from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import load
 from gradwire.runtime.publish import DiffReport, diff_report, plain, visible
 
@@ -24,35 +21,23 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
 
 
-class CompareCommands(WindowPart):
+class CompareCommands(WritingCommands):
     """Compare With, in the File menu."""
 
     def compare(self) -> None:
         """Ask for a file, and show what changed from it to the open diagram."""
-        name, _ = QFileDialog.getOpenFileName(
-            self._window,
-            self.tr("Compare with"),
-            str(folder_of(self._document, self._settings)),
-            self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX),
-        )
-        if name:
-            self._compare_with(Path(name))
+        kinds = self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX)
+        path = path_to_open(self._frame, self.tr("Compare with"), kinds, self._folder())
+        if path is not None:
+            self._compare_with(path)
 
     def _compare_with(self, path: Path) -> None:
         diagram, shown = self._document.diagram, self._document.name
-        try:
-            report, result = self._background.run(
-                self.tr("Comparing with {0}").format(path.name),
-                lambda pulse: _compared(path, diagram, shown),
-                pure=True,
-            )
-        except Cancelled:
-            return
-        except GradwireError as error:  # of the file, or because another job is running
-            self._document.problem.emit(str(error))
-            return
-        self._document.succeeded.emit(())
-        self._show(report, result)
+        text = self.tr("Comparing with {0}").format(path.name)
+        found = self._run(text, lambda pulse: _compared(path, diagram, shown), pure=True)
+        if found is not None:
+            self._document.succeeded.emit(())
+            self._show(*found)
 
     def _show(self, report: DiffReport, result: Result | None) -> None:
         here = self._navigation.page
@@ -65,7 +50,7 @@ class CompareCommands(WindowPart):
             lambda page, theme: DiffPicture(
                 report.changes, report.effects, page, result, theme=theme
             ),
-            self._window,
+            self._frame,
         )
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()

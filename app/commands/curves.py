@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
-from gradwire.app.commands.files import folder_of
-from gradwire.app.document.loading import stem_of
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.commands.writing import WritingCommands
 from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
     from gradwire.app.panels.workspace import Workspace
 
 
-class CurveCommands(WindowPart):
+class CurveCommands(WritingCommands):
     """Exports what the panel of curves draws, and opens what was exported or trained elsewhere."""
 
     runsRead = Signal(object)
@@ -35,9 +32,9 @@ class CurveCommands(WindowPart):
         """Show the runs of files beside those of the window."""
         from gradwire.runtime.training import read_recordings
 
-        start = str(folder_of(self._document, self._settings))
+        start = str(self._folder())
         kinds = self.tr("Runs (*.jsonl *.csv)")
-        names, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Open runs"), start, kinds)
+        names, _ = QFileDialog.getOpenFileNames(self._frame, self.tr("Open runs"), start, kinds)
         if names:
             self._document.succeeded.emit(())
         for name in names:
@@ -53,32 +50,19 @@ class CurveCommands(WindowPart):
         from gradwire.runtime.training import csv_of
 
         shown = [run.recording for run in self._curves.runs if run.shown]
-        self._write(".csv", csv_of(shown).encode())
+        self._export(".csv", csv_of(shown).encode())
 
     def export_drawing(self) -> None:
         """Write the plots as they are drawn."""
         if self._curves.plots is not None:
-            self._write(".svg", self._curves.plots.svg())
+            self._export(".svg", self._curves.plots.svg())
 
-    def _write(self, kind: str, content: bytes) -> None:
+    def _export(self, kind: str, content: bytes) -> None:
         if not self._curves.runs:
             self._document.problem.emit(
                 self.tr("There are no curves yet. Play the training first.")
             )
             return
-        stem = f"{stem_of(self._document.diagram)}_curves{kind}"
-        start = folder_of(self._document, self._settings) / stem
-        name, _ = QFileDialog.getSaveFileName(
-            self._window, self.tr("Export curves"), str(start), f"*{kind}"
-        )
-        if not name:
-            return
-        from gradwire.app.pictures.files import write
-
-        path = Path(name) if Path(name).suffix else Path(name + kind)
-        if reason := write(path, content):
-            self._document.problem.emit(
-                self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
-            )
-        else:
+        path = self._ask_for_file(self.tr("Export curves"), kind, f"*{kind}", tail="_curves")
+        if path is not None and self._write(path, content):
             self._document.succeeded.emit((path,))

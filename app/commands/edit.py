@@ -30,8 +30,6 @@ from gradwire.runtime.formulas import add_formula
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gradwire.runtime.diagram import Page
-
 
 class EditCommands(WindowPart):
     """Turns requests into changes of the document."""
@@ -139,10 +137,6 @@ class EditCommands(WindowPart):
     def _few(self, names: Collection[str]) -> str:
         """Names for the label of an undo."""
         return ", ".join(names) if len(names) <= 3 else self.tr("{0} items").format(len(names))
-
-    @property
-    def _page(self) -> Page:
-        return self._document.diagram.pages[self._navigation.page]
 
     @property
     def _chosen(self) -> list[str]:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
 from gradwire.app.document.file_watch import FileWatch
 from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.layouts import path_to_open, path_to_save
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Occupied
 from gradwire.app.services.examples import SUFFIX
@@ -19,9 +20,7 @@ from gradwire.runtime.interchange import endings
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
-    from gradwire.app.document.document import Document
     from gradwire.app.panels.workspace import Workspace
-    from gradwire.app.services.settings import Settings
 
 Answer = QMessageBox.StandardButton
 
@@ -34,7 +33,7 @@ class FileCommands(WindowPart):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self.offer = Offer(self._window)
+        self.offer = Offer(self._frame)
         self.watch = FileWatch(self._document)
         self.watch.changed.connect(self.offer_reload)
         self.watch.gone.connect(self.offer_save)
@@ -47,14 +46,10 @@ class FileCommands(WindowPart):
 
     def open(self) -> None:
         """Ask for a file and open it."""
-        name, _ = QFileDialog.getOpenFileName(
-            self._window,
-            self.tr("Open a diagram"),
-            str(folder_of(self._document, self._settings)),
-            self._filter(),
-        )
-        if name:
-            self.fileChosen.emit(Path(name))
+        title = self.tr("Open a diagram")
+        path = path_to_open(self._frame, title, self._filter(), self._folder())
+        if path is not None:
+            self.fileChosen.emit(path)
 
     def save(self) -> bool:
         """Save; ask for a file if there is none, and before overwriting others' changes."""
@@ -83,14 +78,12 @@ class FileCommands(WindowPart):
 
     def save_as(self) -> bool:
         """Ask for a file and save to it."""
-        folder = folder_of(self._document, self._settings)
+        folder = self._folder()
         start = self._document.path or folder / f"{stem_of(self._document.diagram)}{SUFFIX}"
-        name, _ = QFileDialog.getSaveFileName(
-            self._window, self.tr("Save the diagram"), str(start), self._filter()
-        )
-        if not name:
+        path = path_to_save(self._frame, self.tr("Save the diagram"), self._filter(), start)
+        if path is None:
             return False
-        path = Path(name if name.endswith(".json") else name + SUFFIX)
+        path = path if path.name.endswith(".json") else path.with_name(path.name + SUFFIX)
         if not self._document.save_as(path):
             return False
         self._settings.remember(path)
@@ -108,7 +101,7 @@ class FileCommands(WindowPart):
             return False
         if self._document.is_clean:
             return True
-        box = QMessageBox(self._window)
+        box = QMessageBox(self._frame)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setText(self.tr("Save the changes to {0}?").format(self._document.name))
@@ -123,7 +116,7 @@ class FileCommands(WindowPart):
 
     def _save_over(self) -> bool:
         """Ask before overwriting another program's changes; return whether it was saved."""
-        box = QMessageBox(self._window)
+        box = QMessageBox(self._frame)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Warning)
         box.setText(self.tr("Another program has changed {0}.").format(self._document.name))
@@ -144,14 +137,6 @@ class FileCommands(WindowPart):
 
     def _filter(self) -> str:
         return self.tr("Gradwire diagram (*{0});;JSON (*.json)").format(SUFFIX)
-
-
-def folder_of(document: Document, settings: Settings) -> Path:
-    """The folder that a file dialog starts in."""
-    if document.path is not None:
-        return document.path.parent
-    recent = settings.recent
-    return recent[0].parent if recent else Path.home()
 
 
 def dropped_files(event: QDragEnterEvent | QDropEvent) -> list[Path]:

@@ -45,7 +45,7 @@ class HelpCommands(WindowPart):
         if self._palette is None:
             from gradwire.app.panels.dialogs.command_palette import CommandPalette
 
-            palette = CommandPalette(self._menus(), self._settings.commands, self._window)
+            palette = CommandPalette(self._menus(), self._settings.commands, self._frame)
             palette.ran.connect(self._settings.remember_command)
             palette.finished.connect(self._forget_palette)
             palette.finished.connect(palette.deleteLater)
@@ -57,7 +57,7 @@ class HelpCommands(WindowPart):
         if self._sheet is None:
             from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
 
-            self._sheet = ShortcutSheet(self._keymap, self._window)
+            self._sheet = ShortcutSheet(self._keymap, self._frame)
         self._sheet.show()
         self._sheet.raise_()
         self._sheet.activateWindow()
@@ -67,7 +67,7 @@ class HelpCommands(WindowPart):
         if self._manual is None:
             from gradwire.app.panels.help.window import ManualWindow  # which few starts need
 
-            self._manual = ManualWindow(self._window)
+            self._manual = ManualWindow(self._frame)
             self._manual.exampleRequested.connect(self.exampleRequested)
         self._manual.show()
         self._manual.raise_()
@@ -88,7 +88,7 @@ class HelpCommands(WindowPart):
     def about(self) -> None:
         """Show version and licence."""
         QMessageBox.about(
-            self._window,
+            self._frame,
             self.tr("About Gradwire"),
             self.tr(
                 "<p><b>Gradwire {0}</b></p><p>Diagrams of differentiable arithmetic that show "

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog
 
-from gradwire.app.commands.files import folder_of
 from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.interchange import FORMATS, endings
 
@@ -32,7 +31,7 @@ class ImportCommands(WindowPart):
     def __init__(self, workspace: Workspace, show_block: Callable[[str], object]) -> None:
         super().__init__(workspace)
         self._show_block = show_block
-        self.offer = Offer(self._window)
+        self.offer = Offer(self._frame)
         """Says what was imported, and offers the report."""
         self.sheet: ImportSheet | None = None
         """The open sheet of options."""
@@ -42,14 +41,10 @@ class ImportCommands(WindowPart):
 
     def choose(self) -> None:
         """Ask for a model, and how to import it."""
-        name, _ = QFileDialog.getOpenFileName(
-            self._window,
-            self.tr("Import a model"),
-            str(folder_of(self._document, self._settings)),
-            self._filter(),
-        )
-        if name:
-            self.ask(Path(name))
+        title = self.tr("Import a model")
+        path = path_to_open(self._frame, title, self._filter(), self._folder())
+        if path is not None:
+            self.ask(path)
 
     def ask(self, path: Path) -> None:
         """Ask how to import a model."""
@@ -57,7 +52,7 @@ class ImportCommands(WindowPart):
 
         if self.sheet is not None:
             self.sheet.reject()
-        self.sheet = sheet = ImportSheet(path, self._window)
+        self.sheet = sheet = ImportSheet(path, self._frame)
         sheet.accepted.connect(lambda: self.modelChosen.emit(sheet.path, sheet.options))
         sheet.finished.connect(self._forget_sheet)
         sheet.finished.connect(sheet.deleteLater)
@@ -84,7 +79,7 @@ class ImportCommands(WindowPart):
         from gradwire.app.panels.dialogs.import_report import ImportReport
 
         self._close_report()
-        self.report = report = ImportReport(name, imported, self._window)
+        self.report = report = ImportReport(name, imported, self._frame)
         report.blockRequested.connect(self._show_block)
         report.finished.connect(self._forget_report)
         report.finished.connect(report.deleteLater)

@@ -51,7 +51,7 @@ class LibraryCommands(WindowPart):
 
     def save(self) -> None:
         """Save the page of the selected block, or else the current page, to the library."""
-        page = self._page()
+        page = self._chosen_page()
         if page is None:
             return
         path, diagram = self._library.path(page), self._document.diagram
@@ -82,15 +82,12 @@ class LibraryCommands(WindowPart):
             return
         change = in_vacancy(self._canvas.view.scene, paste.change, paste.blocks, paste.notes)
         if self._document.apply(change):
-            self._canvas.select(paste.blocks, paste.notes)
-            bounds = self._canvas.view.scene.bounds_of(paste.blocks, paste.notes)
-            if bounds is not None:
-                self._canvas.reveal(bounds)
+            self._show_added(paste.blocks, paste.notes)
             self._canvas.setFocus()
 
     def update(self) -> None:
         """Replace the page of the selected block, in all its uses, by that of the library."""
-        page = self._page()
+        page = self._chosen_page()
         if page is None:
             return
         if page not in self._library.names():
@@ -109,13 +106,13 @@ class LibraryCommands(WindowPart):
     def choose_folder(self) -> None:
         """Choose the folder of the library."""
         chosen = QFileDialog.getExistingDirectory(
-            self._window, self.tr("Library folder"), str(self._library.folder)
+            self._frame, self.tr("Library folder"), str(self._library.folder)
         )
         if chosen:
             self._library.choose(Path(chosen))
             self._say(self.tr("The library is in {0}.").format(chosen))
 
-    def _page(self) -> str | None:
+    def _chosen_page(self) -> str | None:
         """The page of the one selected page block, or the current page unless it is ``main``."""
         here = self._navigation.page
         blocks = self._document.diagram.pages[here].blocks
@@ -146,7 +143,7 @@ class LibraryCommands(WindowPart):
 
     def _may_replace(self, page: str) -> bool:
         question = QMessageBox.question(
-            self._window,
+            self._frame,
             self.tr("Library"),
             self.tr("The library has a page {0}. Replace it?").format(page),
         )

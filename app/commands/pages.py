@@ -107,7 +107,7 @@ class PageCommands(WindowPart):
 
     def _selected(self, kind: type[Block]) -> list[str]:
         """The selected blocks of a kind."""
-        blocks = self._document.diagram.pages[self._navigation.page].blocks
+        blocks = self._page.blocks
         return [n for n in sorted(self._canvas.selection()) if isinstance(blocks[n], kind)]
 
     def _made(self, make: Callable[..., Batch], *what: object) -> Batch | None:

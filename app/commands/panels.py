@@ -38,7 +38,7 @@ class PanelCommands(WindowPart):
         self._docks = docks
         self._others = tuple(others)
         self._ring = ring
-        self._window.installEventFilter(self)
+        self._frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Return to the canvas on an Esc that no field of a panel handles."""
@@ -77,10 +77,10 @@ class PanelCommands(WindowPart):
         dock = self._dock()
         if dock is None:
             return
-        area = self._window.dockWidgetArea(dock)
+        area = self._frame.dockWidgetArea(dock)
         following = dict(pairwise((*_SIDES, _SIDES[0])))
         focus = QApplication.focusWidget()
-        self._window.addDockWidget(following.get(area, _SIDES[0]), dock)
+        self._frame.addDockWidget(following.get(area, _SIDES[0]), dock)
         dock.raise_()
         if focus is not None:
             focus.setFocus()
@@ -99,13 +99,13 @@ class PanelCommands(WindowPart):
         dock = self._dock()
         if dock is None:
             return
-        below = self._window.dockWidgetArea(dock) in (
+        below = self._frame.dockWidgetArea(dock) in (
             _Area.BottomDockWidgetArea,
             _Area.TopDockWidgetArea,
         )
         size = dock.height() if below else dock.width()
         way = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
-        self._window.resizeDocks([dock], [size + by], way)
+        self._frame.resizeDocks([dock], [size + by], way)
 
     def _stops(self) -> list[QWidget]:
         """What F6 goes to: the docks, the card, and the edges with panels that are put away."""

@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtGui import QGuiApplication, QPageLayout, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
-from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QDialog, QMessageBox
 
-from gradwire.app.commands.files import folder_of
-from gradwire.app.document.loading import stem_of
+from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
-from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.pictures.files import KINDS, contents, image, targets, write
 from gradwire.app.pictures.options import Extent, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
-from gradwire.app.services.background import Cancelled, Occupied
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram import same_meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
@@ -33,7 +28,7 @@ _T = TypeVar("_T")
 Answer = QMessageBox.StandardButton
 
 
-class PictureCommands(WindowPart):
+class PictureCommands(WritingCommands):
     """The picture commands of the File and Edit menus. Pictures show what the canvas shows."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -69,7 +64,7 @@ class PictureCommands(WindowPart):
         turn = QPageLayout.Orientation.Landscape if wide else QPageLayout.Orientation.Portrait
         printer.setPageOrientation(turn)
         printer.setDocName(self._document.name)
-        dialog = QPrintDialog(printer, self._window)
+        dialog = QPrintDialog(printer, self._frame)
         if dialog.exec() == QDialog.DialogCode.Accepted:
 
             def job(pulse: Pulse) -> bool:
@@ -87,7 +82,7 @@ class PictureCommands(WindowPart):
         extents += [Extent.SELECTION] if self._canvas.selection() else []
         extents += [Extent.PAGES] if len(self._document.diagram.pages) > 1 else []
         kind = self._settings.picture.get("kind", ".svg")
-        self.sheet = ExportSheet(self._pictures, extents, self._options(), kind, self._window)
+        self.sheet = ExportSheet(self._pictures, extents, self._options(), kind, self._frame)
         self.sheet.extent.setCurrentIndex(max(self.sheet.extent.findData(str(extent)), 0))
         self.sheet.exportRequested.connect(self._export)
         self.sheet.finished.connect(self._forget_sheet)
@@ -106,48 +101,25 @@ class PictureCommands(WindowPart):
             sheet.kind.currentData(),
             self._pictures(sheet.chosen_extent, sheet.options),
         )
-        path = self._ask_for_file(kind)
-        if path is None or not self._may_replace(path, pictures):
+        title, kinds = self.tr("Export a picture"), self.tr("Picture (*{0})").format(kind)
+        path = self._ask_for_file(title, kind, kinds, endings=KINDS)
+        if path is None:
+            return
+        files = targets(path, [picture.page for picture in pictures])
+        if not self._may_replace(title, (file for file in files if file != path)):
             return
         self._settings.picture = {**sheet.options.texts(), "kind": kind}
         sheet.accept()
         reason = self._run(
             self.tr("Writing {0}").format(path.name),
-            lambda pulse: self._write(path, pictures, pulse),
+            lambda pulse: self._draw(path, pictures, pulse),
         )
         if reason:
-            self._document.problem.emit(
-                self.tr("{0} was not written: {1}. Choose another folder.").format(path, reason)
-            )
+            self._report_unwritten(path, reason)
         elif reason is not None:
-            self._document.succeeded.emit(tuple(targets(path, [p.page for p in pictures])))
+            self._document.succeeded.emit(tuple(files))
 
-    def _ask_for_file(self, kind: str) -> Path | None:
-        """The file to write; a name without an ending that can be drawn gets ``kind``."""
-        stem = stem_of(self._document.diagram)
-        start = folder_of(self._document, self._settings) / f"{stem}{kind}"
-        name, _ = QFileDialog.getSaveFileName(
-            self._window,
-            self.tr("Export a picture"),
-            str(start),
-            self.tr("Picture (*{0})").format(kind),
-        )
-        if not name:
-            return None
-        path = Path(name)
-        return path if path.suffix.lower() in KINDS else path.with_name(path.name + kind)
-
-    def _may_replace(self, path: Path, pictures: list[PagePicture]) -> bool:
-        """Ask before replacing files whose names were made from those of pages."""
-        files = [file for file in targets(path, [p.page for p in pictures]) if file != path]
-        known = [file.name for file in files if file.exists()]
-        if not known:
-            return True
-        text = self.tr("Replace {0}?").format(", ".join(known[:5]))
-        asked = QMessageBox.question(self._window, self.tr("Export a picture"), text)
-        return asked == Answer.Yes
-
-    def _write(self, path: Path, pictures: list[PagePicture], pulse: Pulse) -> str:
+    def _draw(self, path: Path, pictures: list[PagePicture], pulse: Pulse) -> str:
         """Draw and write; return why a file was not written, or an empty text."""
         made = contents(path, pictures, self._document.name, pulse)
         return next(filter(None, (write(file, content) for file, content in made.items())), "")
@@ -169,16 +141,6 @@ class PictureCommands(WindowPart):
             drawn = restricted(diagram, page, selection.blocks, selection.notes)
         shown = _of(result, diagram, drawn)
         return [PagePicture(drawn, page, shown, self._navigation.use, options, theme, wires)]
-
-    def _run(self, text: str, job: Callable[[Pulse], _T]) -> _T | None:
-        """The result of ``job``, run in the background; None if it was cancelled."""
-        try:
-            return self._background.run(text, job)
-        except Cancelled:
-            return None
-        except Occupied as occupied:
-            self._document.problem.emit(str(occupied))
-            return None
 
 
 def _of(result: Result | None, diagram: Diagram, drawn: Diagram) -> Result | None:

@@ -47,7 +47,7 @@ class PresetCommands(WindowPart):
             return
         (block,) = chosen.values()
         name, accepted = QInputDialog.getText(
-            self._window,
+            self._frame,
             self.tr("Save as preset"),
             self.tr("Name of these parameters of {0}:").format(kind),
         )
@@ -85,7 +85,7 @@ class PresetCommands(WindowPart):
             if preset is None:
                 return
             name, accepted = QInputDialog.getText(
-                self._window, title, self.tr("New name:"), text=preset.name
+                self._frame, title, self.tr("New name:"), text=preset.name
             )
             name = name.strip()
             if accepted and name not in ("", preset.name):
@@ -116,7 +116,7 @@ class PresetCommands(WindowPart):
             return None
         lines = [f"{preset.type_name}: {preset.name}" for preset in names]
         line, accepted = QInputDialog.getItem(
-            self._window, title, self.tr("Preset:"), lines, 0, False
+            self._frame, title, self.tr("Preset:"), lines, 0, False
         )
         return names[lines.index(line)] if accepted else None
 
@@ -136,7 +136,7 @@ class PresetCommands(WindowPart):
         self._say(text.format(preset.name, ", ".join(large)))
 
     def _may_replace(self, preset: PresetName) -> bool:
-        box = QMessageBox(self._window)
+        box = QMessageBox(self._frame)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle(self.tr("Save as preset"))
@@ -149,7 +149,7 @@ class PresetCommands(WindowPart):
         return answer == _ANSWER.Yes
 
     def _chosen(self) -> dict[str, Block]:
-        blocks = self._document.diagram.pages[self._navigation.page].blocks
+        blocks = self._page.blocks
         return {name: blocks[name] for name in sorted(self._canvas.selection())}
 
     def _kind(self) -> str:

@@ -46,7 +46,7 @@ class RunCommands(WindowPart):
     def rate(self) -> None:
         """Ask for the learning rate."""
         rate, accepted = QInputDialog.getDouble(
-            self._window,
+            self._frame,
             self.tr("Learning rate"),
             self.tr(
                 "Without a recipe, a step subtracts this times its gradient from each variable:"

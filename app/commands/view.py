@@ -60,7 +60,7 @@ class ViewCommands(WindowPart):
         """Open the dialog of thresholds, which leaves the lanes visible."""
         from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
 
-        dialog = ThresholdsDialog(self._settings.thresholds, self._window)
+        dialog = ThresholdsDialog(self._settings.thresholds, self._frame)
         dialog.chosen.connect(self._take_thresholds)
         dialog.finished.connect(dialog.deleteLater)
         dialog.show()

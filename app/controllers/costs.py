@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.state.costs import page_costs
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.cost_bar import CostBar
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.engine.profile import Profile, profile
@@ -25,7 +24,7 @@ SECONDS = 0.5
 _COSTS = "costs"
 
 
-class CostController(WindowPart):
+class CostController(QueryingPart):
     """Measures a diagram as ``gradwire bench`` does, and overlays the numbers until turned off.
 
     A change of the diagram does not measure again, which would slow down the run that follows it;
@@ -40,12 +39,10 @@ class CostController(WindowPart):
         self._use = ROOT
         self._diagram: Diagram | None = None
         self._profile: Profile | None = None
-        self.bar = CostBar(self._window)
+        self.bar = CostBar(self._frame)
         self.bar.closed.connect(self.ended)
         self.bar.againRequested.connect(self.measure)
         self.bar.measureChanged.connect(self._show)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
         self._document.opened.connect(self._end)
 
     @property

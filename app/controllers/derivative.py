@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.lessons.derivative import DerivativePanel
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.runtime.diagram import ROOT, InstancePath
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _CARD, _ROW = "derivative", "row"
 
 
-class DerivativeController(WindowPart):
+class DerivativeController(QueryingPart):
     """Writes cards on a thread: one for the selection, if it is a single block."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -30,9 +29,7 @@ class DerivativeController(WindowPart):
         self._result: Result | None = None
         self._use = ROOT
         self._visible = False
-        self.panel = DerivativePanel(self._window)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
+        self.panel = DerivativePanel(self._frame)
         self.panel.rowRequested.connect(self._compute_row)
 
     def set_result(self, result: Result, use: InstancePath) -> None:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer, Signal
 
 from gradwire.app.canvas.scene.camera import NUMBERS
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.tables.doctor import Findings
 from gradwire.app.panels.why.answers import WIRE
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning
 from gradwire.runtime.flow import Cause, Thresholds, causes, contracts_of, diagnose, reassurance
@@ -32,7 +31,7 @@ _COUNT_AFTER = 400
 """Milliseconds of rest after which findings that nobody waits for are looked for."""
 
 
-class DoctorController(WindowPart):
+class DoctorController(QueryingPart):
     """Diagnoses the diagram of one window on a thread."""
 
     countChanged = Signal(int)
@@ -49,9 +48,7 @@ class DoctorController(WindowPart):
         self._diagnosed: Diagram | None = None
         self._thresholds = self._settings.thresholds
         self._step_number = 0
-        self.panel = Findings(self._window)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
+        self.panel = Findings(self._frame)
         self.panel.causeRequested.connect(self.reveal)
         self.panel.victimRequested.connect(self.show_victim)
 

@@ -10,9 +10,8 @@ from PySide6.QtCore import QTimer, Signal
 from gradwire.app.canvas.state.marks.route import route_of
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.evaluation.answers import Reasons, reasons
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.why.answers import WIRE
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import MAIN, InstancePath, PortName, WirePath, owned_inputs
 
@@ -29,7 +28,7 @@ REST = 150
 """Milliseconds without another result until a number that is being dragged is explained."""
 
 
-class Explanation(WindowPart):
+class Explanation(QueryingPart):
     """Keeps the Why panel, the card and the route on the canvas of one window up to date."""
 
     panelRequested = Signal()
@@ -53,8 +52,6 @@ class Explanation(WindowPart):
         """Whether the card stays away, because it would give away what is still to come."""
         self._rest = QTimer(self, singleShot=True, interval=REST)
         self._rest.timeout.connect(self._explain_again)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
         self._canvas.whyRequested.connect(self.explain)
         self._canvas.whyBlockRequested.connect(self.explain_block)
         why.blockRequested.connect(self.follow_link)
@@ -222,10 +219,6 @@ class Explanation(WindowPart):
         if known is None or known[0] is not result or known[1] != path:
             self._judged = known = (result, path, result.variable(path))
         return known[2]
-
-    @property
-    def _page(self) -> Page:
-        return self._document.diagram.pages[self._navigation.page]
 
     def _verdict(self) -> Verdict | None:
         """The verdict on the explained variable, or else on the selected wire."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from gradwire.app.evaluation.worker import SessionWorker
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.runtime.diagram import same_meaning
 from gradwire.runtime.flow import Check, check_gradients
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
 
 
-class GradientCheck(WindowPart):
+class GradientCheck(QueryingPart):
     """Runs checks on request; blocks show their outcome until the diagram changes."""
 
     changed = Signal()
@@ -28,8 +27,6 @@ class GradientCheck(WindowPart):
         super().__init__(workspace)
         self._diagram: Diagram | None = None
         self._checks: dict[str, Check] = {}
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
 
     def check_gradients(self) -> None:
         """Check every block of the diagram at its current values."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels import labels
 from gradwire.app.panels.tables.matrix import Matrix
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
 
 
-class LossMatrixController(WindowPart):
+class LossMatrixController(QueryingPart):
     """Compares the gradients of all losses on a thread."""
 
     def __init__(self, workspace: Workspace, explanation: Explanation) -> None:
@@ -28,9 +27,7 @@ class LossMatrixController(WindowPart):
         self._result: Result | None = None
         self._compared: ObservedFlow | None = None
         self._visible = False
-        self.panel = Matrix(self._window)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
+        self.panel = Matrix(self._frame)
         self.panel.lossRequested.connect(self._losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 

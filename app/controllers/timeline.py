@@ -11,11 +11,9 @@ from PySide6.QtWidgets import QInputDialog
 
 from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.canvas.state.wire_numbers import WireNumbers
-from gradwire.app.controllers.lessons.spans import from_block, phases
-from gradwire.app.evaluation.so_far import known, unknown
-from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.evaluation.concealment import known, unknown
 from gradwire.app.panels.bars.timeline_bar import TimelineBar
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.lessons import (
@@ -25,6 +23,7 @@ from gradwire.runtime.lessons import (
     GradientExceeds,
     GradientReaches,
     NotFinite,
+    Phase,
     PrimitiveForward,
     Timeline,
     record,
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.trial import Trial
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.workspace import Workspace
-    from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.diagram import Diagram, InstancePath
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.lessons import Phase, Step
+    from gradwire.runtime.lessons import Step
 
 _RECORDING, _SEARCH = "timeline", "search"
 GRADIENTS = WireNumbers(value=False, gradient=True, everywhere=True)
@@ -50,7 +49,7 @@ _TOLD = {True: frozenset({"values"}), False: frozenset({"gradients", "states"})}
 """What an event tells of: a forward one, or another."""
 
 
-class TimelineController(WindowPart):
+class TimelineController(QueryingPart):
     """The timeline of one window. It withholds from all views what its position has not come to."""
 
     changed = Signal()
@@ -74,13 +73,11 @@ class TimelineController(WindowPart):
         """Which of them is shown where nothing moves."""
         self._last = 0
         """The position at which playing ends."""
-        self.bar = TimelineBar(self._window)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
+        self.bar = TimelineBar(self._frame)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._play_on)
         self._connect_bar()
-        self._document.opened.connect(self._end)
+        self._document.opened.connect(self.leave)
         trial.changed.connect(self._leave_to_trial)
         self._canvas.installEventFilter(self)
 
@@ -90,7 +87,7 @@ class TimelineController(WindowPart):
         bar.stepped.connect(self.step)
         bar.moved.connect(self.go)
         bar.detailChosen.connect(self._show_detail)
-        bar.closed.connect(self._end)
+        bar.closed.connect(self.leave)
         bar.speed.currentIndexChanged.connect(lambda: self._timer.setInterval(bar.interval))
         bar.reachedRequested.connect(self._run_to_selection)
         bar.exceededRequested.connect(self._run_to_limit)
@@ -126,7 +123,8 @@ class TimelineController(WindowPart):
 
     def leave(self) -> None:
         """End the timeline if it is shown."""
-        self._end()
+        if self.is_on:
+            self._leave()
 
     def replay(self, block: InstancePath) -> None:
         """Play from where gradient passes a block; under Reduced Motion only go there."""
@@ -226,13 +224,6 @@ class TimelineController(WindowPart):
         job = partial(_search, timeline, wanted, self._position)
         self.worker.query(_SEARCH, diagram, job)
 
-    def _take_found(self, answer: object) -> None:
-        self.changed.emit()
-        if isinstance(answer, int):
-            self.go(answer)
-        else:
-            self._canvas.hint(self.tr("No later event of this step is such a one."))
-
     # ---- what an event is ----------------------------------------------------------------------
 
     def choose_detail(self, detail: Detail) -> None:
@@ -293,16 +284,17 @@ class TimelineController(WindowPart):
         self.bar.wait()
         losses = None if self._loss is None else [self._loss]
         job = partial(
-            record,
-            losses=losses,
-            optimiser=SGD(self._settings.rate),
-            detail=self.bar.chosen_detail,
+            record, losses=losses, optimiser=SGD(self._settings.rate), detail=self.bar.chosen_detail
         )
         self.worker.query(_RECORDING, self._diagram, job)
 
     def _take(self, kind: str, answer: object) -> None:
         if kind == _SEARCH:
-            self._take_found(answer)
+            self.changed.emit()
+            if isinstance(answer, int):
+                self.go(answer)
+            else:
+                self._canvas.hint(self.tr("No later event of this step is such a one."))
             return
         if isinstance(answer, Timeline):
             self._document.succeeded.emit(())
@@ -314,7 +306,7 @@ class TimelineController(WindowPart):
             return
         if not isinstance(answer, Cancelled):
             self._notice.show_message(self.tr("The timeline can't be recorded. {0}").format(answer))
-        self._end()
+        self.leave()
 
     def _show_at(self, position: int) -> None:
         if self._timeline is not None:
@@ -356,11 +348,7 @@ class TimelineController(WindowPart):
 
     def _leave_to_trial(self) -> None:
         if self.is_on and self._trial.active:
-            self._end()
-
-    def _end(self) -> None:
-        if self.is_on:
-            self._leave()
+            self.leave()
 
     def _leave(self) -> None:
         self.worker.cancel(_RECORDING)
@@ -407,9 +395,22 @@ class TimelineController(WindowPart):
             Qt.Key.Key_Up: partial(self.choose_detail, Detail.BLOCK),
             Qt.Key.Key_Home: partial(self.go, 0),
             Qt.Key.Key_End: partial(self.go, 10**9),
-            Qt.Key.Key_Escape: self._end,
+            Qt.Key.Key_Escape: self.leave,
         }.get(key)
 
 
 def _search(timeline: Timeline, wanted: Breakpoint, position: int, _: Session) -> int | None:
     return timeline.search(wanted, position)
+
+
+def from_block(timeline: Timeline, block: InstancePath) -> range:
+    """The positions from where gradient passes a block."""
+    return range(timeline.position(Phase.BACKWARD, block) or len(timeline), len(timeline) + 1)
+
+
+def phases(timeline: Timeline, first: Phase, last: Phase) -> range:
+    """The positions of the phases from ``first`` to ``last``."""
+    order = [*Phase]
+    shown = order[order.index(first) : order.index(last) + 1]
+    known = [timeline.phases[phase] for phase in shown if phase in timeline.phases]
+    return range(known[0][0], known[-1][-1] + 1) if known else range(0)

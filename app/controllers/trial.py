@@ -10,9 +10,8 @@ from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.evaluation.badges import Badges, badges_of
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.trial_bar import TrialBar
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.diagram import MAIN, InstancePath, WirePath, same_meaning
 from gradwire.runtime.flow import (
@@ -50,7 +49,7 @@ class TrialResult(NamedTuple):
     badges: Badges
 
 
-class Trial(WindowPart):
+class Trial(QueryingPart):
     """The trial of one window: its steps and their effect."""
 
     changed = Signal()
@@ -58,15 +57,13 @@ class Trial(WindowPart):
 
     def __init__(self, workspace: Workspace, why: Why, card: Card) -> None:
         super().__init__(workspace)
-        self.bar = TrialBar(self._window)
-        self.worker = SessionWorker(self)
+        self.bar = TrialBar(self._frame)
         self._result: Result | None = None
         self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
         self._found: dict[str, TrialResult] = {}
         self._is_locked = False
-        self.worker.finished.connect(self._take)
         self.bar.applied.connect(self.apply)
         self.bar.discarded.connect(self.discard)
         self._canvas.cutHovered.connect(self.hover)

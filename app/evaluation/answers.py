@@ -11,8 +11,7 @@ from gradwire.runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine import Program, Session
 
 MAX_VARIABLES = 3
 """Variables upstream of a wire that are described in the terms of other systems."""

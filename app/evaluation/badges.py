@@ -13,7 +13,7 @@ from gradwire.runtime.flow.badges import badges
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import InstancePath, WirePath
-    from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine import Program
     from gradwire.runtime.flow import Check, Contract, Flow, ObservedFlow
 
 

@@ -92,8 +92,7 @@ def _outdated(
         changed, lambda names: {t.block for name in names for t in outward.get(name, ())}
     )
     gradients = _closure(
-        values | cut,
-        lambda names: {wires[t].block for name in names for t in inward.get(name, ())},
+        values | cut, lambda names: {wires[t].block for name in names for t in inward.get(name, ())}
     )
     return _Outdated(values, gradients)
 

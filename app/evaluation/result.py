@@ -216,11 +216,7 @@ def _about(
 def numbered(result: Result, flow: ObservedFlow) -> Result:
     """The result with the states and numbers of ``flow``, for all losses together."""
     result = replace(
-        result,
-        flow=flow,
-        verdict=flow.verdict,
-        variable=flow.variable,
-        badges=badges_of(flow),
+        result, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges_of(flow)
     )
     return _with_numbers(result, flow)
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import (
-    QColor,
-    QMoveEvent,
-    QPainter,
-    QPaintEvent,
-    QRegion,
-    QResizeEvent,
-    QShowEvent,
-)
+from PySide6.QtGui import QMoveEvent, QPainter, QPaintEvent, QRegion, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QDialog, QFocusFrame, QScrollArea, QWidget
 
 from gradwire.app.services import theme
@@ -21,7 +13,6 @@ from gradwire.app.services import theme
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gradwire.app.services.theme import Theme
 
 WIDTH = 2
 """Width of the ring, px at the normal text size."""
@@ -40,17 +31,10 @@ class FocusRing(QFocusFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._colour = QColor()
         self.hide()  # until there is something to show it around
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._leave)
-        theme.follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the accent colour of ``theme``."""
-        self._colour = QColor(theme.accent)
-        self.update()
 
     def move_on(self, move: Callable[[], bool]) -> bool:
         """Call ``move`` until the focus is on something that is seen, and show the ring there.
@@ -76,7 +60,7 @@ class FocusRing(QFocusFrame):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
-            painter.fillRect(self.rect(), self._colour)
+            painter.fillRect(self.rect(), theme.current_theme().accent)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

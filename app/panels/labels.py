@@ -36,7 +36,12 @@ def say(owner: QWidget, label: QLabel, text: str) -> None:
     """Show another text in a label of ``owner``, and announce it to screen readers."""
     if text != label.text():
         label.setText(text)
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(owner, text))
+        announce(owner, text)
+
+
+def announce(owner: QWidget, text: str) -> None:
+    """Let screen readers say a text."""
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(owner, text))
 
 
 class Readout(QLabel):
@@ -77,6 +82,13 @@ def heading(text: str) -> QLabel:
     label.setProperty("type", "heading")
     label.setForegroundRole(Role.PlaceholderText)
     label.setContentsMargins(0, 8, 0, 0)
+    return label
+
+
+def strong(text: str = "") -> QLabel:
+    """A line of bold text."""
+    label = plain(text)
+    label.setProperty("type", "strong")
     return label
 
 

@@ -160,10 +160,7 @@ class PagePicture:
 
 
 def page_pictures(
-    diagram: Diagram,
-    result: Result | None,
-    options: PictureOptions,
-    wires: WireNumbers = DEFAULT,
+    diagram: Diagram, result: Result | None, options: PictureOptions, wires: WireNumbers = DEFAULT
 ) -> list[PagePicture]:
     """A picture of every page, each with the numbers of its least nested use."""
     return [

@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QSaveFile
 
-from gradwire.app.services.process_lock import ProcessLock
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime import diagram as files
-from gradwire.runtime.diagram import at_home, read_regular
+from gradwire.runtime.diagram import at_home, locked, read_regular
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
+
+_FLAGS = os.O_RDWR | os.O_CREAT | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
 
 SUFFIX = ".gradwire.json"
 _ORIGIN = ".origin"
@@ -232,3 +233,39 @@ def _remove(file: Path) -> None:
     stem = file.name.removesuffix(SUFFIX)
     for other in file.parent.glob(f"{stem}.*"):
         other.unlink(missing_ok=True)
+
+
+class ProcessLock:
+    """A lock that this process owns until :meth:`release`, or until it ends.
+
+    The operating system ties it to the open file. QLockFile instead stores a process id and a host
+    name, which identify nothing once the machine has been renamed.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def take(cls, path: Path) -> ProcessLock | None:
+        """Lock the file ``path``, which is created; None if it is locked already, or on error.
+
+        A second lock fails even in the same process.
+        """
+        try:
+            descriptor = os.open(path, _FLAGS, 0o600)
+        except OSError:
+            return None
+        try:
+            is_ours = locked(descriptor)
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            os.close(descriptor)
+            return None
+        return cls(descriptor)
+
+    def release(self) -> None:
+        """Release the lock."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -303,6 +303,11 @@ class _Current(QObject):
 _current = _Current()
 
 
+def current_theme() -> Theme:
+    """The theme of the application; widgets are painted again when it changes."""
+    return _current.theme
+
+
 def follow_theme(widget: Themed) -> None:
     """Give ``widget`` the application's theme, now and whenever it changes."""
     widget.set_theme(_current.theme)

@@ -58,10 +58,7 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
 
 
 def context_menu(
-    parent: QWidget,
-    target: Target,
-    actions: Mapping[str, QAction],
-    menus: Mapping[str, QMenu],
+    parent: QWidget, target: Target, actions: Mapping[str, QAction], menus: Mapping[str, QMenu]
 ) -> QMenu:
     """The context menu for a target."""
     made = Menu(parent)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from gradwire.app.canvas.input.targets import target_of
 from gradwire.app.canvas.state.view_state import NOTHING
@@ -26,6 +26,7 @@ from gradwire.app.commands.presets import PresetCommands
 from gradwire.app.commands.run import RunCommands
 from gradwire.app.commands.targets import TargetCommands
 from gradwire.app.commands.view import ViewCommands
+from gradwire.app.controllers.audience import Audience
 from gradwire.app.controllers.derivative import DerivativeController
 from gradwire.app.controllers.doctor import DoctorController
 from gradwire.app.controllers.explanation import Explanation
@@ -33,6 +34,7 @@ from gradwire.app.controllers.gradient_check import GradientCheck
 from gradwire.app.controllers.lessons.curtain import Curtain
 from gradwire.app.controllers.lessons.offering import LessonOffering
 from gradwire.app.controllers.loss_matrix import LossMatrixController
+from gradwire.app.controllers.presenter import Presenter
 from gradwire.app.controllers.reveal import Reveal
 from gradwire.app.controllers.tour import Tour
 from gradwire.app.controllers.training.comparison import Comparison
@@ -50,10 +52,13 @@ from gradwire.app.panels.bars.find_bar import FindBar
 from gradwire.app.panels.bars.notice import Notice
 from gradwire.app.panels.bars.offer import Offer
 from gradwire.app.panels.bars.progress import Progress
+from gradwire.app.panels.bars.status import Status
 from gradwire.app.panels.bars.toolbar import ToolBar
 from gradwire.app.panels.bars.tour_bar import TourBar
 from gradwire.app.panels.focus_ring import FocusRing
 from gradwire.app.panels.inspector.inspector import Inspector
+from gradwire.app.panels.laser import Laser
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.panels.lessons.learn import Learn
 from gradwire.app.panels.menu import MenusOfQt
 from gradwire.app.panels.palette.palette import Palette
@@ -70,18 +75,14 @@ from gradwire.app.services.background import Background
 from gradwire.app.services.examples import examples, lessons
 from gradwire.app.services.plain_text import window_title
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.actions.building import build
-from gradwire.app.shell.actions.shortcuts import Shortcuts
+from gradwire.app.shell.actions.building import Shortcuts, build
+from gradwire.app.shell.actions.rows import Owners
 from gradwire.app.shell.actions.states import ActionStates
-from gradwire.app.shell.audience import Audience
 from gradwire.app.shell.context_menus import context_menu
 from gradwire.app.shell.docks import Docks
-from gradwire.app.shell.laser import Laser
 from gradwire.app.shell.lazy_parts import LazyParts
 from gradwire.app.shell.menus import Menus
 from gradwire.app.shell.presentation import Presentation
-from gradwire.app.shell.presenter import Presenter
-from gradwire.app.shell.status import Status
 from gradwire.app.shell.windows import DECORATION, Windows
 from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange import DEFAULTS, ImportOptions
@@ -94,9 +95,15 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
     from PySide6.QtWidgets import QMenu
 
+    from gradwire.app.controllers.costs import CostController
+    from gradwire.app.controllers.lessons.authoring import AuthoringController
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.controllers.lessons.predict import PredictController
+    from gradwire.app.controllers.timeline import TimelineController
     from gradwire.app.evaluation.result import Result
     from gradwire.app.evaluation.training import TrainingWorker
     from gradwire.app.evaluation.worker import Worker
+    from gradwire.app.shell.lesson_room import LessonRoom
     from gradwire.runtime.diagram import Diagram
 
 
@@ -119,7 +126,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.windows = windows or Windows(settings or Settings())
         self.settings = self.windows.settings
-        self.lazy = LazyParts(self)
         self._make_document()
         self._make_panels()
         self._make_controllers()
@@ -136,6 +142,7 @@ class MainWindow(QMainWindow):
         self._connect_canvas()
         self._connect_panels()
         self._connect_presenter()
+        self._connect_lazy_parts()
         self.setAcceptDrops(True)
         self.restyle()
         self._show_document(self.document.diagram)
@@ -243,11 +250,15 @@ class MainWindow(QMainWindow):
         self.training = TrainingController(workspace, self.reveal)
         self.comparison = Comparison(workspace, self.training)
         self.loss_matrix = LossMatrixController(workspace, self.explanation)
-        self._controllers = (
+        self.lazy = LazyParts(workspace, self.trial, self.curtain, self.reveal)
+        self.lesson_room: LessonRoom | None = None
+        """Once a lesson was played."""
+        self.workers: list[Worker | TrainingWorker] = []
+        for controller in (
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
             self.derivative, self.training,
-        )  # fmt: skip
-        self.workers: list[Worker | TrainingWorker] = []
+        ):  # fmt: skip
+            self._join_worker(controller.worker)
         overlays = (
             self.curtain.overlay, self.losses.overlay, self.trial.overlay,
             self.gradient_check.overlay,
@@ -276,7 +287,17 @@ class MainWindow(QMainWindow):
         self.panels = PanelCommands(workspace, self.docks.by_name, stops, self.focus_ring)
         self.run = RunCommands(workspace, self.workers)
         self.targets = TargetCommands(workspace)
-        self.actions_by_name, menus = build(self)
+        self.actions_by_name, menus = build(
+            self.menuBar(),
+            Owners(
+                self.audience, self.bookmarks, self.canvas, self.clipboard, self.comparison,
+                self.docks, self.edit, self.files, self.find_bar, self, self.gradient_check,
+                self.help, self.document.undo_stack, self.imports, self.lazy, self.lessons,
+                self.library, self.navigation, self.pages, palette, self.panels,
+                self.presentation, self.presets, self.run, self.targets, self.training,
+                self.trial, self.view, self.windows,
+            ),
+        )  # fmt: skip
         Shortcuts(self.windows.keymap, self.actions_by_name, self.canvas, self)
         self.states = ActionStates(workspace, self.actions_by_name)
         self.menus = Menus(workspace, menus, self.docks.by_name, self.presets, self.windows)
@@ -296,20 +317,13 @@ class MainWindow(QMainWindow):
         self.files = FileCommands(self.workspace)
         self.imports = ImportCommands(self.workspace, self.reveal.close_up)
         centre = QWidget(self)
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        bars = (
+        self.column = make_column(
+            centre,
             self.tour_bar, self.notice, self.progress, self.files.offer, self.imports.offer,
-            self.lesson_offer,
-            self.trial.bar, self.breadcrumbs, self.find_bar,
+            self.lesson_offer, self.trial.bar, self.breadcrumbs, self.find_bar,
+            (self.comparison.halves, 1), self.training.alarm, self.training.bar,
+            spacing=0,
         )  # fmt: skip
-        for bar in bars:
-            column.addWidget(bar)
-        column.addWidget(self.comparison.halves, 1)
-        column.addWidget(self.training.alarm)
-        column.addWidget(self.training.bar)
-        self.column = column
         self.setCentralWidget(centre)
         self.docks = Docks(
             self,
@@ -329,7 +343,7 @@ class MainWindow(QMainWindow):
         )
         CurvesDock(self.workspace, self.docks.by_name["curves"])
 
-    def join_worker(self, worker: Worker | TrainingWorker) -> None:
+    def _join_worker(self, worker: Worker | TrainingWorker) -> None:
         """Let a worker compute as the window does, and end with it."""
         self.workers.append(worker)
         self.closed.connect(worker.shutdown)
@@ -351,8 +365,8 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.presentation.end()
-        if (room := self.lazy.lesson_room) is not None:
-            room.end()
+        if self.lesson_room is not None:
+            self.lesson_room.end()
         self.settings.arrangement = (self.saveGeometry(), *self.docks.arrangement)
         self.evaluator.shutdown()
         self.welcome.shutdown()
@@ -450,7 +464,7 @@ class MainWindow(QMainWindow):
         self.document.opened.connect(lambda: self.states.show_training(is_begun=False))
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
-        self.docks.by_name["learn"].visibilityChanged.connect(self.lazy.fill_learn)
+        self.docks.by_name["learn"].visibilityChanged.connect(self._fill_learn)
         self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
         self.help.exampleRequested.connect(self.open_copy)
         for offer in (self.help.tourRequested, self.welcome.tourRequested):
@@ -465,8 +479,6 @@ class MainWindow(QMainWindow):
         self.closed.connect(self.status.shutdown)
         self.windows.engines.changed.connect(self._follow_engine)
         self.windows.engines.refused.connect(self._show_refusal)
-        for controller in self._controllers:
-            self.join_worker(controller.worker)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter
@@ -490,6 +502,66 @@ class MainWindow(QMainWindow):
         presenter.resultShown.connect(self.losses.show_values)
         presenter.resultShown.connect(self._show_error)
         presenter.resultShown.connect(self.palette_panel.await_rest)
+
+    def _connect_lazy_parts(self) -> None:
+        """Connect each of these parts when it is made."""
+        lazy = self.lazy
+        lazy.authoringMade.connect(self._connect_authoring)
+        lazy.costsMade.connect(self._connect_costs)
+        lazy.timelineMade.connect(self._connect_timeline)
+        lazy.predictMade.connect(self._connect_predict)
+        lazy.playerMade.connect(self._connect_player)
+
+    def _connect_authoring(self, made: AuthoringController) -> None:
+        made.panel.previewRequested.connect(self.lessons.play)
+        self._add_to_learn(made)
+
+    def _connect_costs(self, made: CostController) -> None:
+        self.column.insertWidget(self.column.indexOf(self.find_bar), made.bar)
+        made.ended.connect(self.actions_by_name["costs"].trigger)
+        self._join(made)
+
+    def _connect_timeline(self, made: TimelineController) -> None:
+        self.canvas.installEventFilter(self.presentation)  # again, since its keys come first
+        self.column.insertWidget(self.column.indexOf(self.training.alarm), made.bar)
+        made.toggled.connect(self.actions_by_name["timeline"].setChecked)
+        made.toggled.connect(self.explanation.silence)
+        self.presenter.overlay(made.overlay)
+        made.changed.connect(self.presenter.show_result)
+        self._join(made)
+
+    def _connect_predict(self, made: PredictController) -> None:
+        made.toggled.connect(self.actions_by_name["predict"].setChecked)
+        self._add_to_learn(made, 0)
+
+    def _connect_player(self, made: LessonPlayer) -> None:
+        from gradwire.app.shell.lesson_room import LessonRoom  # which few windows need
+
+        self.lesson_room = LessonRoom(made, self.canvas, self.docks)
+        made.toggled.connect(self.audience.choose)
+        made.toggled.connect(self.lesson_offer.withdraw)
+        made.toggled.connect(self._show_lesson)
+        made.left.connect(self._leave_lesson)
+        made.advanced.connect(self.windows.remember_progress)
+        self._add_to_learn(made)
+
+    def _add_to_learn(
+        self, made: AuthoringController | LessonPlayer | PredictController, place: int = -1
+    ) -> None:
+        self.learn.insertWidget(place, made.panel)
+        made.panelRequested.connect(partial(self._show_learning, made.panel))
+        self._join(made)
+
+    def _join(
+        self,
+        made: AuthoringController | CostController | LessonPlayer | PredictController
+        | TimelineController,
+    ) -> None:  # fmt: skip
+        """Show a part that is made now what the others have been shown, and what follows."""
+        self._join_worker(made.worker)
+        self.presenter.resultShown.connect(made.set_result)
+        if self.evaluator.result is not None:
+            made.set_result(self.evaluator.result, self.navigation.use)
 
     # ---- updates ------------------------------------------------------------------------------
 
@@ -545,6 +617,29 @@ class MainWindow(QMainWindow):
         """Close the controls that would show what is hidden, and open the others."""
         self.states.close(self.curtain.closed_actions())
         self.trial.lock(locked=self.curtain.closes("what_if"))
+
+    def _show_learning(self, panel: QWidget) -> None:
+        self.learn.setCurrentWidget(panel)
+        self.docks.bring_up("learn")
+
+    def _fill_learn(self, is_seen: bool) -> None:
+        """Show what every diagram can be asked, where no lesson is shown."""
+        if is_seen and not self.learn.count():
+            self.learn.setCurrentWidget(self.lazy.predict.panel)
+
+    def _show_lesson(self, is_on: bool) -> None:
+        """Close the free prediction while a lesson asks, and show its panel again afterwards."""
+        self.lazy.predict.end()
+        self.states.show_lesson(is_on)
+        if not is_on:
+            self.learn.setCurrentWidget(self.lazy.predict.panel)
+
+    def _leave_lesson(self) -> None:
+        """Go back to the window that the lesson came from, or to the start page."""
+        if len(self.windows.listed) > 1:
+            self.close()
+        else:
+            self.document.new()
 
     def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
         self.states.show_audience(is_open)

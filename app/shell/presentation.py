@@ -79,7 +79,7 @@ class Presentation(WindowPart):
         super().__init__(workspace)
         self._docks = docks
         self._lesson = lesson
-        self._flat = (self._window.menuBar(), trail)
+        self._flat = (self._frame.menuBar(), trail)
         """Bars of no height instead of hidden ones: shortcuts need the menu bar to be visible."""
         self._before: _Before | None = None
         """What to restore; None while the window is not presenting."""
@@ -100,7 +100,7 @@ class Presentation(WindowPart):
 
     def begin(self) -> None:
         """Show the canvas on the full screen, from the current page on."""
-        frame, canvas = self._window, self._canvas
+        frame, canvas = self._frame, self._canvas
         self._docks.conceal()
         chrome = [*frame.findChildren(QToolBar), frame.statusBar()]
         self._before = _Before(
@@ -135,7 +135,7 @@ class Presentation(WindowPart):
         if before is None:
             return
         self.toggled.emit()  # first, since panels are restored to what fits small text
-        frame, canvas = self._window, self._canvas
+        frame, canvas = self._frame, self._canvas
         for bar in self._flat:
             bar.setMaximumHeight(_TALLEST)
         frame.setWindowState(before.state)

@@ -17,7 +17,7 @@ from gradwire.app.services.favourites import Favourites
 from gradwire.app.services.journal import Journal
 from gradwire.app.services.keymap import Keymap
 from gradwire.app.services.library import Library
-from gradwire.app.shell.actions.shortcuts import bindings
+from gradwire.app.shell.actions.building import bindings
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import PROMPT, Presets, resolved
 from gradwire.runtime.interchange import DEFAULTS, ImportOptions
@@ -110,14 +110,14 @@ class Windows(QObject):
                 other.come_forward()
                 return True
         loaded = window.document.read(path, options)
-        if loaded is not None:
-            chosen = self._empty_or_new(window)
-            chosen.document.adopt(loaded)
-            if loaded.imported is None:
-                self.settings.remember(path)
-            else:
-                chosen.imports.announce(path.name, loaded.imported)
-        return loaded is not None
+        if loaded is None:
+            return False
+        chosen = self._adopt(loaded, window)
+        if loaded.imported is None:
+            self.settings.remember(path)
+        else:
+            chosen.imports.announce(path.name, loaded.imported)
+        return True
 
     def open_copy(self, path: Path, window: MainWindow, variant: str = "") -> bool:
         """Open a copy of a file in ``window`` if that is empty, or else in a new one.
@@ -127,32 +127,25 @@ class Windows(QObject):
         loaded = window.document.read(path)
         if loaded is not None:
             copy = loaded.copy()
-            copy = copy._replace(diagram=in_variant(copy.diagram, path, variant))
-            self._empty_or_new(window).document.adopt(copy)
+            self._adopt(copy._replace(diagram=in_variant(copy.diagram, path, variant)), window)
         return loaded is not None
 
     def start_tour(self, window: MainWindow) -> None:
         """Begin the tour in ``window`` if that is empty, or else in a new one."""
         loaded = window.document.read(DIAGRAM)
         if loaded is not None:
-            chosen = self._empty_or_new(window)
-            chosen.document.adopt(loaded.copy(), practice=True)
-            chosen.tour.start()
+            self._adopt(loaded.copy(), window, practice=True).tour.start()
 
     def start_lesson(self, path: Path, window: MainWindow, seed: int = 0) -> bool:
         """Play a lesson on a copy of its file, in ``window`` if that is empty or in a new one."""
         loaded = window.document.read(path)
         if loaded is not None:
-            self._play(self._empty_or_new(window), loaded.copy(), seed)
+            self._adopt(loaded.copy(), window).lazy.player.start(seed)
         return loaded is not None
 
     def start_lesson_of(self, diagram: Diagram, window: MainWindow) -> None:
         """Play the lesson of a diagram on a copy in another window."""
-        self._play(self._empty_or_new(window), Loaded(diagram, None, None), 0)
-
-    def _play(self, window: MainWindow, copy: Loaded, seed: int) -> None:
-        window.document.adopt(copy)
-        window.lazy.player.start(seed)
+        self._adopt(Loaded(diagram, None, None), window).lazy.player.start()
 
     def progress_by_title(self) -> dict[str, Progress]:
         """How far the user is in each lesson, by its title; nothing if that can't be read."""
@@ -226,8 +219,11 @@ class Windows(QObject):
         if self.settings.theme not in theme.THEMES:
             self.apply_theme()
 
-    def _empty_or_new(self, window: MainWindow) -> MainWindow:
-        return window if _is_free(window) else self.new()
+    def _adopt(self, loaded: Loaded, window: MainWindow, *, practice: bool = False) -> MainWindow:
+        """The window that now shows a diagram: ``window`` if that is empty, or a new one."""
+        chosen = window if _is_free(window) else self.new()
+        chosen.document.adopt(loaded, practice=practice)
+        return chosen
 
     def _free(self) -> MainWindow | None:
         """A window with an untouched document."""

@@ -1,3 +1,4 @@
+from gradwire.runtime.engine.compilation import Compilation as Compilation, listening as listening
 from gradwire.runtime.engine.lowering import lower as lower
 from gradwire.runtime.engine.optimisers import Optimiser as Optimiser
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows as SparseRows

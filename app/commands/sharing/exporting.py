@@ -5,13 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QMessageBox
-
-from gradwire.app.commands.files import folder_of
-from gradwire.app.document.loading import stem_of
-from gradwire.app.panels.workspace import WindowPart
-from gradwire.app.pictures.files import write
-from gradwire.app.services.background import Cancelled, Occupied
+from gradwire.app.commands.writing import WritingCommands
+from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.engine import Session
 
@@ -23,7 +18,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
 
 
-class ExportCommands(WindowPart):
+class ExportCommands(WritingCommands):
     """Writes the document of one window for other systems, and shows the block that can't be."""
 
     def __init__(self, workspace: Workspace, show_place: Callable[[Location], object]) -> None:
@@ -32,32 +27,19 @@ class ExportCommands(WindowPart):
 
     def export(self, system: str) -> None:
         """Ask for a file, and write the diagram for a system, with large arrays beside."""
-        path = self._ask_for_file(system)
-        files = None if path is None else self._made(path, system)
-        if path is None or not files or not self._may_replace([f for f in files if f != path]):
-            return
-        for file, content in files.items():
-            if reason := write(file, content):
-                text = self.tr("{0} was not written: {1}. Choose another folder.")
-                self._document.problem.emit(text.format(file, reason))
-                return
-        self._document.succeeded.emit((path, *(file for file in files if file != path)))
-
-    def _ask_for_file(self, system: str) -> Path | None:
         from gradwire.runtime.interchange import ENDINGS  # which few starts need
 
-        ending = ENDINGS[system]
-        start = folder_of(self._document, self._settings) / (
-            stem_of(self._document.diagram) + ending
-        )
+        title, ending = self.tr("Export the diagram"), ENDINGS[system]
         kind = self.tr("Python source") if ending == ".py" else self.tr("ONNX model")
-        name, _ = QFileDialog.getSaveFileName(
-            self._window, self.tr("Export the diagram"), str(start), f"{kind} (*{ending})"
-        )
-        if not name:
-            return None
-        path = Path(name)
-        return path if path.suffix.lower() == ending else path.with_name(path.name + ending)
+        path = self._ask_for_file(title, ending, f"{kind} (*{ending})", endings=(ending,))
+        files = None if path is None else self._made(path, system)
+        if path is None or not files:
+            return
+        others = [file for file in files if file != path]
+        if self._may_replace(title, others) and all(
+            self._write(file, content) for file, content in files.items()
+        ):
+            self._document.succeeded.emit((path, *others))
 
     def _made(self, path: Path, system: str) -> Mapping[Path, bytes] | None:
         """The files; None if that was cancelled, or a block can't be written, which is shown."""
@@ -68,20 +50,11 @@ class ExportCommands(WindowPart):
             )
         except Cancelled:
             return None
-        except (GradwireError, Occupied) as error:
+        except GradwireError as error:
             self._document.problem.emit(self.tr("Nothing was written. {0}").format(error))
             if error.location is not None and error.location.block:
                 self._show_place(error.location)
             return None
-
-    def _may_replace(self, files: list[Path]) -> bool:
-        """Ask before replacing the file of arrays, whose name nobody chose."""
-        known = [file.name for file in files if file.exists()]
-        if not known:
-            return True
-        text = self.tr("Replace {0}?").format(", ".join(known))
-        asked = QMessageBox.question(self._window, self.tr("Export the diagram"), text)
-        return asked == QMessageBox.StandardButton.Yes
 
 
 def _files(diagram: Diagram, system: str, path: Path) -> Mapping[Path, bytes]:

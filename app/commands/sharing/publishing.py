@@ -6,14 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QMessageBox
-
-from gradwire.app.commands.files import folder_of
+from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.document.loading import stem_of
 from gradwire.app.panels.dialogs.class_sheet import ClassSheet
-from gradwire.app.panels.workspace import WindowPart
-from gradwire.app.pictures.files import write
-from gradwire.app.services.background import Cancelled, Occupied
+from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.publish import Exercise, ExercisePages, published, write_together
 
@@ -21,14 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gradwire.app.panels.workspace import Workspace
-    from gradwire.runtime.publish import Published
 
 ENDINGS = (".html", ".htm")
-_NAMED = 5
-"""Files that a question names."""
 
 
-class PublishCommands(WindowPart):
+class PublishCommands(WritingCommands):
     """Writes the page of the document of one window, and says where it is only a picture."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -38,13 +31,12 @@ class PublishCommands(WindowPart):
 
     def publish(self) -> None:
         """Ask for a file, and write the page."""
-        path = self._ask_for_file(self.tr("Publish a page"))
-        page = None if path is None else self._made(path)
-        if path is None or page is None:
+        path = self._ask_for_page(self.tr("Publish a page"))
+        if path is None:
             return
-        if reason := write(path, page.html.encode()):
-            text = self.tr("{0} was not written: {1}. Choose another folder.")
-            self._document.problem.emit(text.format(path, reason))
+        diagram, text = self._document.diagram, self.tr("Writing {0}").format(path.name)
+        page = self._run(text, lambda pulse: published(diagram), pure=True)
+        if page is None or not self._write(path, page.html.encode()):
             return
         self._document.succeeded.emit((path,))
         if page.obstacle:
@@ -61,8 +53,8 @@ class PublishCommands(WindowPart):
         except GradwireError as error:
             self._document.problem.emit(str(error))
             return
-        folder = folder_of(self._document, self._settings)
-        self.sheet = ClassSheet(diagram, stem_of(diagram), folder, self._window)
+        folder = self._folder()
+        self.sheet = ClassSheet(diagram, stem_of(diagram), folder, self._frame)
         self.sheet.saveRequested.connect(self._save_exercises)
         self.sheet.finished.connect(self._forget_sheet)
         self.sheet.finished.connect(self.sheet.deleteLater)
@@ -73,26 +65,27 @@ class PublishCommands(WindowPart):
 
     def _save_exercises(self) -> None:
         """Ask for a file, and write what the sheet shows."""
-        sheet, path = self.sheet, self._ask_for_file(self.tr("Save exercises for a class"))
+        title = self.tr("Save exercises for a class")
+        sheet, path = self.sheet, self._ask_for_page(title)
         if sheet is None or path is None:
             return
         files = sheet.files(path)
-        if not self._may_replace([file for file in files if file != path]):
+        if not self._may_replace(title, (file for file in files if file != path)):
             return
         sheet.accept()
         try:
-            self._write(path, files)
+            self._write_pages(path, files)
         except Cancelled:
             return
         except OSError as error:
             text = self.tr("No page was written to {0}: {1}. Choose another folder.")
             self._document.problem.emit(text.format(path.parent, error.strerror or str(error)))
-        except (GradwireError, Occupied) as error:
+        except GradwireError as error:
             self._document.problem.emit(self.tr("No page was written. {0}").format(error))
         else:
             self._document.succeeded.emit(tuple(files))
 
-    def _write(self, path: Path, files: Mapping[Path, Exercise]) -> None:
+    def _write_pages(self, path: Path, files: Mapping[Path, Exercise]) -> None:
         """Compare the lesson with the runtime, and write all its pages or none."""
         diagram, run = self._document.diagram, self._background.run
         text = self.tr("Preparing {0}").format(path.name)
@@ -101,34 +94,5 @@ class PublishCommands(WindowPart):
         text = self.tr("Writing {0} pages").format(len(files))
         run(text, lambda pulse: write_together(wanted, pulse))
 
-    def _may_replace(self, files: list[Path]) -> bool:
-        """Ask before replacing files whose names were made from those of learners."""
-        known = [file.name for file in files if file.exists()]
-        if not known:
-            return True
-        more = "…" if len(known) > _NAMED else ""
-        text = self.tr("Replace {0}?").format(", ".join(known[:_NAMED]) + more)
-        asked = QMessageBox.question(self._window, self.tr("Save exercises for a class"), text)
-        return asked == QMessageBox.StandardButton.Yes
-
-    def _ask_for_file(self, title: str) -> Path | None:
-        stem = stem_of(self._document.diagram)
-        start = folder_of(self._document, self._settings) / f"{stem}.html"
-        name, _ = QFileDialog.getSaveFileName(
-            self._window, title, str(start), self.tr("Page (*.html)")
-        )
-        if not name:
-            return None
-        path = Path(name)
-        return path if path.suffix.lower() in ENDINGS else path.with_name(path.name + ".html")
-
-    def _made(self, path: Path) -> Published | None:
-        """The page; None if it was cancelled, or can't be made."""
-        diagram, text = self._document.diagram, self.tr("Writing {0}").format(path.name)
-        try:
-            return self._background.run(text, lambda pulse: published(diagram), pure=True)
-        except Cancelled:
-            return None
-        except (GradwireError, Occupied) as error:
-            self._document.problem.emit(str(error))
-            return None
+    def _ask_for_page(self, title: str) -> Path | None:
+        return self._ask_for_file(title, ".html", self.tr("Page (*.html)"), endings=ENDINGS)

@@ -42,7 +42,7 @@ class AuthoringController(WindowPart):
         super().__init__(workspace)
         self._use = ROOT
         self._place = 0
-        self.panel = AuthoringPanel(self._window)
+        self.panel = AuthoringPanel(self._frame)
         self.worker = Worker(self)
         self.worker.finished.connect(self._take)
         panel = self.panel

@@ -65,8 +65,7 @@ class LessonOffering(WindowPart):
         if self._curtain.is_drawn:
             text = self.tr("{0} Its answers are hidden until you choose Not Now.").format(text)
         self._offer.ask(
-            text.strip(),
-            {self.tr("&Start Lesson"): self._start, self.tr("&Not Now"): self._show},
+            text.strip(), {self.tr("&Start Lesson"): self._start, self.tr("&Not Now"): self._show}
         )
 
     def _start(self) -> None:

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QInputDialog, QWidget
 
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons import step_views
-from gradwire.app.controllers.lessons.answers_file import AnswersFile
-from gradwire.app.controllers.lessons.goals import TASKS, Goals, find_goals
 from gradwire.app.controllers.lessons.painting import Painting
-from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.layouts import path_to_save
 from gradwire.app.panels.lessons.player import LessonPanel
-from gradwire.app.panels.workspace import WindowPart
-from gradwire.blocks.errors import GradwireError
+from gradwire.app.panels.workspace import QueryingPart
+from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.diagram import (
     ROOT,
+    BuildStep,
+    ChangeStep,
     CheckStep,
     InstancePath,
     PaintStep,
     PredictStep,
     ShowStep,
+    replace_file,
     same_meaning,
 )
-from gradwire.runtime.lessons import Answer, Phase, Walk, asked_about, lesson_digest
+from gradwire.runtime.lessons import (
+    Answer,
+    Facts,
+    GoalState,
+    Phase,
+    Walk,
+    asked_about,
+    goal_states,
+    lesson_digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +46,16 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.controllers.timeline import TimelineController
+    from gradwire.app.document.document import Document
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.workspace import Workspace
+    from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
+    from gradwire.runtime.engine import Session
     from gradwire.runtime.lessons import Outcome
+
+TASKS = (ChangeStep, BuildStep)
+"""Steps in which the diagram is changed."""
 
 _T = TypeVar("_T")
 _GOALS = "goals"
@@ -47,7 +66,7 @@ _PLAYED = {
 }
 
 
-class LessonPlayer(WindowPart):
+class LessonPlayer(QueryingPart):
     """The lesson of one window."""
 
     toggled = Signal(bool)
@@ -70,10 +89,8 @@ class LessonPlayer(WindowPart):
         self._hints: list[str] = []
         self._is_stepping = False
         """Whether the player itself changes the diagram."""
-        self.panel = LessonPanel(self._window)
+        self.panel = LessonPanel(self._frame)
         self._file = AnswersFile(self.panel, self._document, self._settings)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take_goals)
         self.painting = Painting(self._canvas, self.panel.form, self._accept, self)
         self.painting.changed.connect(self._show_painted)
         self._connect_panel(reveal)
@@ -101,6 +118,12 @@ class LessonPlayer(WindowPart):
     @property
     def walk(self) -> Walk | None:
         """The way through the lesson, if one is played."""
+        return self._walk
+
+    @property
+    def _current(self) -> Walk:
+        """The way through the lesson that is played."""
+        assert self._walk is not None
         return self._walk
 
     def start(self, seed: int = 0) -> None:
@@ -155,8 +178,7 @@ class LessonPlayer(WindowPart):
 
     def _report(self) -> None:
         """Report how far the learner is."""
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         self.advanced.emit(lesson_digest(walk.file), step_views.progress(walk))
 
     def hint(self) -> None:
@@ -170,8 +192,7 @@ class LessonPlayer(WindowPart):
 
     def _enter(self) -> None:
         """Show the step that the walk is at, on its diagram."""
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         self._timeline.leave()
         self._typed, self._hints = "", []
         self.painting.wires.clear()
@@ -201,8 +222,7 @@ class LessonPlayer(WindowPart):
 
     def _ask(self) -> None:
         """Show what the step asks for."""
-        walk, panel = self._walk, self.panel
-        assert walk is not None
+        walk, panel = self._current, self.panel
         step, is_open = walk.step, not walk.is_done
         if isinstance(step, PredictStep):
             field = step_views.field_of(step, walk.facts)
@@ -224,8 +244,7 @@ class LessonPlayer(WindowPart):
 
     def _light(self) -> None:
         """Dim everything but what the step is to be looked at."""
-        walk, scene = self._walk, self._canvas.view.scene
-        assert walk is not None
+        walk, scene = self._current, self._canvas.view.scene
         step = walk.step
         route = step_views.lit(step, scene.page, self._use) if isinstance(step, ShowStep) else None
         self._canvas.show_route(route)
@@ -257,22 +276,20 @@ class LessonPlayer(WindowPart):
         return True
 
     def _show_painted(self) -> None:
-        walk = self._walk
-        assert walk is not None and isinstance(walk.step, PaintStep)
+        walk = self._current
+        assert isinstance(walk.step, PaintStep)
         self.panel.form.show_painted(len(self.painting.wires), len(walk.step.wires))
         self._show_curtain()
         self._show_marks()
 
     def _show_curtain(self) -> None:
         """Hide what the step hides, and what it asks for until that is answered."""
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         hidden = {*walk.hidden, *(() if walk.is_done else asked_about(walk.step))}
         self._curtain.hide(hidden, self.painting.by_name)
 
     def _commit(self, confidence: int) -> None:
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         if isinstance(walk.step, PaintStep):
             painted = {wire: str(state) for wire, state in self.painting.by_name.items()}
             self._answer(Answer(painted=painted, confidence=confidence))
@@ -281,8 +298,7 @@ class LessonPlayer(WindowPart):
 
     def _answer(self, answer: Answer) -> None:
         """Give the answer to the step, and show what became of it."""
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         try:
             outcome = walk.answer(answer)
         except GradwireError as error:
@@ -300,8 +316,7 @@ class LessonPlayer(WindowPart):
         self.panel.next.setFocus()
 
     def _show_outcome(self, outcome: Outcome) -> None:
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         after = self._written(walk.after) or ""
         if walk.is_last and walk.is_done:
             total = step_views.points(walk)
@@ -327,7 +342,7 @@ class LessonPlayer(WindowPart):
             job = partial(find_goals, step=self._walk.step, diagram=diagram)
             self.worker.query(_GOALS, diagram, job)
 
-    def _take_goals(self, kind: str, answer: object) -> None:
+    def _take(self, kind: str, answer: object) -> None:
         walk = self._walk
         if walk is None or not isinstance(walk.step, TASKS) or not isinstance(answer, Goals):
             return
@@ -353,13 +368,11 @@ class LessonPlayer(WindowPart):
     # ---- showing ------------------------------------------------------------------------------
 
     def _show_hints(self) -> None:
-        walk = self._walk
-        assert walk is not None
+        walk = self._current
         self.panel.show_hints(self._hints, more=walk.hints_taken < len(walk.step.hints))
 
     def _show_buttons(self) -> None:
-        walk, panel = self._walk, self.panel
-        assert walk is not None
+        walk, panel = self._current, self.panel
         panel.back.setEnabled(walk.index > 0)
         panel.hint.setVisible(bool(walk.step.hints) and not walk.is_done)
         done = self.tr("&Finish") if walk.is_last else self.tr("&Next")
@@ -372,3 +385,57 @@ class LessonPlayer(WindowPart):
         if walk is not None:
             marks = step_views.marks(walk, self._use, self._typed, self.painting.wires)
         self.painting.show(marks)
+
+
+class Goals(NamedTuple):
+    """The goals of a step, for one diagram."""
+
+    diagram: Diagram
+    states: list[GoalState]
+
+    @property
+    def are_met(self) -> bool:
+        """Whether there is nothing left to do."""
+        return all(state.met for state in self.states)
+
+
+def find_goals(session: Session, step: ChangeStep | BuildStep, diagram: Diagram) -> Goals:
+    """The goals of a step for a diagram, which ``session`` runs."""
+    return Goals(diagram, goal_states(step, Facts(session, step.losses)))
+
+
+class AnswersFile(QObject):
+    """Asks for the learner's name and a file."""
+
+    def __init__(self, parent: QWidget, document: Document, settings: Settings) -> None:
+        super().__init__(parent)
+        self._parent, self._document, self._settings = parent, document, settings
+
+    def choose(self, walk: Walk | None) -> None:
+        """Ask for a name and a file, and write the answers given so far."""
+        if walk is None:
+            return
+        name, accepted = QInputDialog.getText(
+            self._parent,
+            self.tr("Save answers"),
+            self.tr("Your name, as your teacher knows it:"),
+            text=self._settings.learner,
+        )
+        if not accepted or not name.strip():
+            return
+        self._settings.learner = name.strip()
+        title, kinds = self.tr("Save answers"), self.tr("Answers (*.json)")
+        path = path_to_save(self._parent, title, kinds, f"{name.strip()}.answers.json")
+        if path is not None:
+            self.write(walk, path, name.strip())
+
+    def write(self, walk: Walk, path: Path, learner: str) -> None:
+        """Write the answers."""
+        text = json.dumps(walk.answers(learner), ensure_ascii=False, indent=1)
+        try:
+            replace_file(path, f"{text}\n".encode())
+        except (OSError, FileError) as error:
+            text = self.tr("{0} was not written. {1}")
+            self._document.problem.emit(text.format(path.name, error))
+        else:
+            self._document.succeeded.emit((path,))

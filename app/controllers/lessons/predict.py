@@ -13,10 +13,9 @@ from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons.judging import Judged, Questions, judge, prepare
 from gradwire.app.controllers.lessons.painting import Painting
 from gradwire.app.evaluation.concealment import NUMBERS
-from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.lessons.guess_form import Field
 from gradwire.app.panels.lessons.prediction import PredictionPanel
-from gradwire.app.panels.workspace import WindowPart
+from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.sources import Variable
@@ -48,7 +47,7 @@ _NUMBERS = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 """What variables become when other numbers are wanted."""
 
 
-class PredictController(WindowPart):
+class PredictController(QueryingPart):
     """The prediction of one window. It never changes the document."""
 
     toggled = Signal(bool)
@@ -69,9 +68,7 @@ class PredictController(WindowPart):
         self._random = Random(0)
         self._cameras: dict[str, Camera] = {}
         """What was in view before."""
-        self.panel = PredictionPanel(self._window)
-        self.worker = SessionWorker(self)
-        self.worker.finished.connect(self._take)
+        self.panel = PredictionPanel(self._frame)
         self.painting = Painting(self._canvas, self.panel.form, self._accept, self)
         self.painting.changed.connect(self._show_painted)
         panel, form = self.panel, self.panel.form

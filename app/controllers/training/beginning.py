@@ -1,4 +1,6 @@
-"""How a training begins: with which diagrams, recipe and names, and from which values."""
+"""How a training begins: with which diagrams, recipe and names, and from which values; and what a
+user should know about its recipe and its past.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
-from gradwire.app.controllers.training.recipe import about_recipe, default_recipe
-from gradwire.app.controllers.training.words import about_loss
+from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
 from gradwire.runtime.training import LIMIT, Recording, Ring
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.training.runs import Runs
     from gradwire.app.document.document import Document
     from gradwire.app.evaluation.engines import Engines
-    from gradwire.app.evaluation.training import TrainingWorker
+    from gradwire.app.evaluation.training import Control, TrainingWorker
     from gradwire.app.services.settings import Settings
-    from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.training import FollowedCourse, Frame, TrainerState
+    from gradwire.runtime.diagram import Diagram, Training
+    from gradwire.runtime.training import FollowedCourse, Frame, States, TrainerState
 
 _HELD = 16 * 2**20
 """Bytes of states that the window keeps, in case that the process of the courses ends."""
@@ -115,3 +116,66 @@ class Beginning:
     def about(self, courses: Sequence[FollowedCourse]) -> str:
         """By what recipe the diagram is trained if it has none, and which variables stay."""
         return about_recipe(self._document.diagram, courses, self._settings.rate)
+
+
+def default_recipe(rate: float) -> Training:
+    """Gradient descent on the sum of all losses, with the rate of the settings."""
+    from gradwire.runtime.diagram import OptimiserRule, SGDMethod, Training
+
+    return Training(optimisers=(OptimiserRule(name="SGD", method=SGDMethod(lr=rate)),))
+
+
+def about_recipe(diagram: Diagram, courses: Sequence[FollowedCourse], rate: float) -> str:
+    """By what recipe a diagram is trained if it has none, and which variables stay."""
+    texts = []
+    if diagram.training is None:
+        text = editor.tr("Without a recipe, SGD with a rate of {0} follows the sum of all losses.")
+        texts.append(text.format(f"{rate:g}"))
+    if courses:
+        texts += courses[0].notes
+    return " ".join(texts)
+
+
+def undo_text(control: Control | None) -> str:
+    """The name of the undo of a run, of a single step, or without one of going back."""
+    if control is None:
+        return editor.tr("Go to a step of the training")
+    return editor.tr("Training step") if control.most == 1 else editor.tr("Train")
+
+
+def about_past(step: int) -> str:
+    """That an earlier step is shown."""
+    text = editor.tr(
+        "Values, wires and reasons are those of step {0}. Play goes on from here, as another run."
+    )
+    return text.format(f"{step:,}")
+
+
+def about_memory(states: Sequence[States]) -> str:
+    """How far back a training goes, and in what memory."""
+    used, limit = sum(kept.nbytes for kept in states), sum(kept.limit for kept in states)
+    first = states[0]
+    text = editor.tr("Back to any step: {0} states are kept, {1} steps apart, in {2} of {3} MiB.")
+    found = text.format(first.kept, first.spacing, f"{used / 2**20:.1f}", limit // 2**20)
+    if first.first:
+        lost = editor.tr("Steps before {0} can't be reached any more.").format(f"{first.first:,}")
+        found = f"{found} {lost}"
+    return found
+
+
+def about_loss(error: Exception, step: int | None, first: int = 0) -> str:
+    """Why a training has ended with its process, and from where Play goes on: a step, or None for
+    a new run; ``first`` is the first step that can still be reached.
+    """
+    if isinstance(error, Cancelled):
+        text = editor.tr("The training was cancelled.")
+    else:
+        text = editor.tr("The training has stopped: {0}.").format(error)
+    if step is None:
+        return f"{text} " + editor.tr("Play begins a new run.")
+    more = editor.tr("Nothing that is shown is lost: Play goes on from step {0}.")
+    text = f"{text} {more.format(f'{step:,}')}"
+    if first < step:
+        back = editor.tr("The scale leads back to any step from {0} on.")
+        text = f"{text} {back.format(f'{first:,}')}"
+    return text

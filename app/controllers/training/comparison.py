@@ -45,7 +45,7 @@ class Comparison(WindowPart):
     def __init__(self, workspace: Workspace, training: TrainingController) -> None:
         super().__init__(workspace)
         self._training = training
-        self.halves = Halves(self._canvas, self._window)
+        self.halves = Halves(self._canvas, self._frame)
         self.other: CanvasView | None = None
         """The canvas of the right half; None before the first comparison."""
         self.evaluator = Evaluator(parent=self, engines=training.beginning.engines)

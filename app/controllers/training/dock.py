@@ -54,16 +54,16 @@ class CurvesDock(WindowPart):
 
     def _follow(self, is_visible: bool) -> None:
         """The panel has come to the front, or is hidden by now."""
-        if is_visible == self._is_open or self._window.isMinimized():
+        if is_visible == self._is_open or self._frame.isMinimized():
             return
         self._is_open = is_visible
         self._is_whole = shows_all(self._canvas)
         self._is_near = self._canvas.zoom() >= PLAIN
         self._settled.start()
-        area = self._window.dockWidgetArea(self._dock)
+        area = self._frame.dockWidgetArea(self._dock)
         if is_visible and area == Qt.DockWidgetArea.BottomDockWidgetArea:
             wanted = self._settings.curves_height or scaled(_HEIGHT)
-            self._wanted = min(wanted, round(_MOST * self._window.height()))
+            self._wanted = min(wanted, round(_MOST * self._frame.height()))
             self._resize(self._wanted)
             self._fit()
 
@@ -77,7 +77,7 @@ class CurvesDock(WindowPart):
                 self._canvas.set_zoom(PLAIN)
 
     def _resize(self, height: int) -> None:
-        self._window.resizeDocks([self._dock], [height], Qt.Orientation.Vertical)
+        self._frame.resizeDocks([self._dock], [height], Qt.Orientation.Vertical)
 
     def _settle(self) -> None:
         """Add what the tabs of several panels take, and look no longer after the page."""

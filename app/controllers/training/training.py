@@ -6,16 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal
 
-from gradwire.app.controllers.training.beginning import Beginning
+from gradwire.app.controllers.training.beginning import (
+    Beginning,
+    about_memory,
+    about_past,
+    undo_text,
+)
 from gradwire.app.controllers.training.measures import measured
-from gradwire.app.controllers.training.notices import Notices
 from gradwire.app.controllers.training.runs import Runs
 from gradwire.app.controllers.training.steps import DocumentSteps
-from gradwire.app.controllers.training.words import about_memory, about_past, undo_text
 from gradwire.app.document.merging import same_values
 from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
+from gradwire.app.panels.bars.offer import Offer
 from gradwire.app.panels.training.bar import TrainingBar
 from gradwire.app.panels.training.curves import Curves
 from gradwire.app.panels.workspace import WindowPart
@@ -23,14 +27,17 @@ from gradwire.app.services.background import Cancelled
 from gradwire.runtime.training import Frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+    from PySide6.QtWidgets import QWidget
 
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Address, Diagram
     from gradwire.runtime.flow import ObservedFlow
-    from gradwire.runtime.training import FollowedCourse, Lane
+    from gradwire.runtime.training import Alarm, FollowedCourse, Lane
 
 
 class TrainingController(WindowPart):
@@ -48,8 +55,8 @@ class TrainingController(WindowPart):
 
     def __init__(self, workspace: Workspace, reveal: Reveal) -> None:
         super().__init__(workspace)
-        self.bar, self.curves = TrainingBar(self._window), Curves(self._window)
-        self._notices = Notices(reveal, self.go, self._window)
+        self.bar, self.curves = TrainingBar(self._frame), Curves(self._frame)
+        self._notices = Notices(reveal, self.go, self._frame)
         self.alarm = self._notices.offer
         self.runs = Runs(self.curves)
         self.worker = TrainingWorker(self)
@@ -439,3 +446,40 @@ class TrainingController(WindowPart):
         )
         self.bar.show_text(text)
         self._notices.offer_start(text, step, self.toggle)
+
+
+class Notices(QObject):
+    """Shows one notice at a time, until it is dismissed."""
+
+    def __init__(self, reveal: Reveal, go: Callable[[int], None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._reveal, self._go = reveal, go
+        self.offer = Offer(parent)
+        self._is_start = False
+        """Whether it offers to start the training again."""
+
+    def show_alarm(self, alarm: Alarm) -> None:
+        """Say what goes wrong; lead to the block and to the step at which it began."""
+        text = self.tr("Go to &Step {0}").format(f"{alarm.step:,}")
+        self._ask(alarm.sentence, alarm.block, {text: partial(self._go, alarm.step)})
+
+    def offer_start(self, text: str, step: int, start: Callable[[], object]) -> None:
+        """Say why the training has stopped, and offer to start it again from a step."""
+        self._ask(text, "", {self.tr("&Start again from step {0}").format(f"{step:,}"): start})
+        self._is_start = True
+
+    def withdraw_start(self) -> None:
+        """Offer no longer to start again: the document has values of another step now."""
+        if self._is_start:
+            self.offer.withdraw()
+
+    def show_problem(self, text: str, block: str = "") -> None:
+        """Say why the training has stopped; lead to the block at fault."""
+        self._ask(text, block, {})
+
+    def _ask(self, text: str, block: str, answers: dict[str, Callable[[], object]]) -> None:
+        self._is_start = False
+        show: dict[str, Callable[[], object]] = {}
+        if block:
+            show[self.tr("&Show")] = partial(self._reveal.close_up, str(block))
+        self.offer.ask(text, {**show, **answers, self.tr("&Dismiss"): lambda: None})

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_row, tool_button
 from gradwire.app.services.plain_text import unmarked
 from gradwire.runtime.diagram import MAIN
 
@@ -27,9 +28,7 @@ class Breadcrumbs(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: tuple[tuple[str, ...], str, dict[int, int]] | None = None
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(8, 4, 8, 4)
-        self._row.setSpacing(2)
+        self._row = make_row(self, margins=(8, 4, 8, 4), spacing=2)
         self.hide()
 
     def show_trail(
@@ -96,10 +95,7 @@ class Breadcrumbs(QWidget):
                 self._row.addWidget(labels.plain(text))
 
     def _button(self, text: str, to: tuple[str, ...], start: str) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setAutoRaise(True)
+        button = tool_button(self, text, lambda: self.trailRequested.emit(to, start))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda: self.trailRequested.emit(to, start))
         self._row.addWidget(button)
         return button

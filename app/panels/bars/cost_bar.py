@@ -5,23 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import (
-    QColor,
-    QLinearGradient,
-    QPainter,
-    QPaintEvent,
-)
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QFrame, QWidget
 
 from gradwire.app.canvas.paint.blocks.costs import heat_colour
 from gradwire.app.canvas.state.costs import Measure, value_text
 from gradwire.app.panels import labels
-from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.app.panels.layouts import close_button, make_row, push_button
+from gradwire.app.services.theme import current_theme
 from gradwire.runtime.publish import bytes_text, time_text
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.costs import PageCosts
-    from gradwire.app.services.theme import Theme
     from gradwire.runtime.engine.profile import Profile
 
 _STOPS = 8
@@ -46,22 +41,11 @@ class CostBar(QFrame):
         self.scale = _Scale(self)
         self.most = labels.plain(parent=self)
         self._text = labels.body()
-        self.again = QPushButton(self.tr("Measure Again"), self)
-        self.again.clicked.connect(self.againRequested)
-        close = QToolButton(self)
-        close.setText("✕")
-        close.setAutoRaise(True)
-        close.setToolTip(self.tr("Hide the costs"))
-        close.setAccessibleName(close.toolTip())
-        close.clicked.connect(self.closed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 4, 6, 4)
-        row.setSpacing(8)
-        for widget in (self.choice, labels.plain("0", self), self.scale, self.most):
-            row.addWidget(widget)
-        row.addWidget(self._text, 1)
-        row.addWidget(self.again)
-        row.addWidget(close)
+        self.again = push_button(self, self.tr("Measure Again"), self.againRequested.emit)
+        close = close_button(self, self.tr("Hide the costs"), self.closed.emit)
+        scale = self.choice, labels.plain("0", self), self.scale, self.most
+        parts = *scale, (self._text, 1), self.again, close
+        make_row(self, *parts, margins=(12, 4, 6, 4), spacing=8)
         self.hide()
 
     @property
@@ -100,21 +84,14 @@ class _Scale(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = LIGHT
         self.setFixedSize(QSize(96, 12))
         self.setAccessibleName(self.tr("Scale of the colours"))
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         gradient = QLinearGradient(0.0, 0.0, self.width(), 0.0)
         for stop in range(_STOPS + 1):
             value = stop / _STOPS
-            gradient.setColorAt(value, heat_colour(value**0.5, self._theme))
+            gradient.setColorAt(value, heat_colour(value**0.5, current_theme()))
         with QPainter(self) as painter:
-            painter.fillRect(self.rect(), QColor(self._theme.canvas))
+            painter.fillRect(self.rect(), QColor(current_theme().canvas))
             painter.fillRect(self.rect(), gradient)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gradwire.app.canvas.search import search
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import line_edit, make_row, tool_button
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
@@ -29,26 +30,15 @@ class FindBar(QWidget):
         self._result: Result | None = None
         self._paths: list[str] = []
         self._at = -1
-        self.line = QLineEdit(self)
-        self.line.setPlaceholderText(self.tr("Find by name, type, state or error"))
-        self.line.setAccessibleName(self.tr("Find in the diagram"))
-        self.line.setClearButtonEnabled(True)
+        hint, name = self.tr("Find by name, type, state or error"), self.tr("Find in the diagram")
+        self.line = line_edit(self, hint, name, clears=True)
         self.count = labels.plain(parent=self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 4, 8, 4)
-        row.addWidget(self.line, 1)
-        row.addWidget(self.count)
-        for text, tip, step in (
-            ("▴", self.tr("Previous (Shift+Enter)"), -1),
-            ("▾", self.tr("Next (Enter)"), 1),
-        ):
-            button = QToolButton(self)
-            button.setText(text)
-            button.setToolTip(tip)
-            button.setAccessibleName(tip)
-            button.setAutoRaise(True)
-            button.clicked.connect(lambda _=False, step=step: self.go(step))
-            row.addWidget(button)
+        back, on = self.tr("Previous (Shift+Enter)"), self.tr("Next (Enter)")
+        buttons = (
+            tool_button(self, "▴", lambda: self.go(-1), tip=back, name=back),
+            tool_button(self, "▾", lambda: self.go(1), tip=on, name=on),
+        )
+        make_row(self, (self.line, 1), self.count, *buttons, margins=(8, 4, 8, 4))
         self.line.textChanged.connect(self._search)
         self.line.installEventFilter(self)
         self.hide()

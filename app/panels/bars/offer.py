@@ -5,42 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
-
-from gradwire.app.panels import labels
+from gradwire.app.panels.bars.banner import Banner
+from gradwire.app.panels.layouts import make_row, push_button
 from gradwire.app.services.theme import follow_theme
 
 if TYPE_CHECKING:
-    from gradwire.app.services.theme import Theme
+    from PySide6.QtWidgets import QPushButton, QWidget
 
 
-class Offer(QFrame):
+class Offer(Banner):
     """Shows a question with a button per answer; any answer closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAutoFillBackground(True)
         self.buttons: list[QPushButton] = []
-        self._label = labels.body()
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(12, 6, 12, 6)
-        self._row.addWidget(self._label, 1)
-        self.hide()
+        self._row = make_row(self, (self._label, 1), margins=(12, 6, 12, 6))
         follow_theme(self)
 
     def ask(self, text: str, answers: Mapping[str, Callable[[], object]]) -> None:
         """Show ``text`` with these answers, and announce it to screen readers."""
         self.withdraw()
-        self._label.setText(text)
         for title, act in answers.items():
-            button = QPushButton(title, self)
-            button.clicked.connect(self.withdraw)
+            button = push_button(self, title, self.withdraw)
             button.clicked.connect(lambda _=False, act=act: act())
             self._row.addWidget(button)
             self.buttons.append(button)
-        self.show()
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+        self._say(text)
 
     def withdraw(self) -> None:
         """Remove the question without an answer."""
@@ -50,13 +40,3 @@ class Offer(QFrame):
             button.hide()
             button.deleteLater()
         self.buttons = []
-
-    def text(self) -> str:
-        """The question; empty if none is shown."""
-        return self._label.text()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        shown = QPalette(self.palette())
-        shown.setColor(QPalette.ColorRole.Window, QColor(theme.accent_wash))
-        self.setPalette(shown)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QToolButton, QWidget
 
+from gradwire.app.panels import labels
 from gradwire.app.panels.bars.icons import tool_icon
+from gradwire.app.panels.layouts import tool_button
 from gradwire.app.services.theme import LIGHT, Theme, scaled
 
 _ICON = 18
@@ -21,20 +23,26 @@ class PlayBar(QFrame):
     """Play or pause."""
     closed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None, sentence: QLabel, lines: int = 1) -> None:
+        """The ``sentence`` has room for so many ``lines``, so that nothing else moves."""
         super().__init__(parent)
         self.icons: dict[QToolButton, str] = {}
         """The names of the icons of buttons."""
         self._theme = LIGHT
+        self._text, self._lines = sentence, lines
+
+    def show_text(self, text: str) -> None:
+        """Show a sentence, and announce it."""
+        labels.say(self, self._text, text)
+
+    def text(self) -> str:
+        """The sentence shown."""
+        return self._text.text()
 
     def icon_button(self, tip: str, pressed: Callable[[], object]) -> QToolButton:
         """A button that has an icon alone; ``tip`` says what it does."""
-        button = QToolButton(self)
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
-        button.setAutoRaise(True)
+        button = tool_button(self, "", pressed, tip=tip, name=tip)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda: pressed())
         return button
 
     def show_icon(self, button: QToolButton, name: str, tip: str) -> None:
@@ -50,7 +58,8 @@ class PlayBar(QFrame):
         self.draw_icons()
 
     def draw_icons(self) -> None:
-        """Draw all icons at the size of the text."""
+        """Draw all icons, and leave room for the sentence, at the size of the text."""
+        self._text.setMinimumHeight(self._lines * self._text.fontMetrics().lineSpacing())
         size = scaled(_ICON)
         for button, name in self.icons.items():
             button.setIcon(tool_icon(name, self._theme))

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFontMetrics,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QSizePolicy,
-    QSlider,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QSlider, QToolButton, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.bars.play_bar import PlayBar
+from gradwire.app.panels.layouts import make_column, make_row, tool_button
 from gradwire.app.panels.menu import Menu
-from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.app.services.theme import current_theme, follow_theme
 from gradwire.runtime.lessons import Detail, Phase
-
-if TYPE_CHECKING:
-    from gradwire.app.services.theme import Theme
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Events a second."""
@@ -59,7 +41,7 @@ class TimelineBar(PlayBar):
     """Show steps of this Detail."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, labels.body(), lines=2)
         self.scale = _Scale(self)
         self.scale.valueChanged.connect(self.moved)
         self.first = self.icon_button(self.tr("To the start (Home)"), lambda: self.moved.emit(0))
@@ -71,10 +53,10 @@ class TimelineBar(PlayBar):
         self.last = self.icon_button(
             self.tr("To the end (End)"), lambda: self.moved.emit(self.scale.maximum())
         )
-        self._close = self.icon_button(self.tr("Leave the timeline (Esc)"), self.closed.emit)
+        self.leave = self.icon_button(self.tr("Leave the timeline (Esc)"), self.closed.emit)
         self.icons = {
             self.first: "first", self.back: "back", self.play: "play",
-            self.forward: "forward", self.last: "last", self._close: "leave",
+            self.forward: "forward", self.last: "last", self.leave: "leave",
         }  # fmt: skip
         self.speed = QComboBox(self)
         for speed in SPEEDS:
@@ -89,14 +71,10 @@ class TimelineBar(PlayBar):
             self.tr("Steps by block (↑), or by the primitives inside blocks (↓)")
         )
         self.detail.currentIndexChanged.connect(lambda: self.detailChosen.emit(self.chosen_detail))
-        self.until = QToolButton(self)
-        self.until.setText(self.tr("Run Until"))
+        self.until = tool_button(self, self.tr("Run Until"), flat=False, kind="menu")
         self.until.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.until.setProperty("type", "menu")
         self.until.setMenu(self._breakpoints())
         self._count = labels.plain(parent=self)
-        self._text = labels.body()
-        self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._lay_out()
         self.hide()
@@ -104,21 +82,13 @@ class TimelineBar(PlayBar):
 
     def _lay_out(self) -> None:
         """Two rows, so that large type fits beside a panel too."""
-        upper, lower = QHBoxLayout(), QHBoxLayout()
-        upper.setSpacing(4)
-        for button in (self.first, self.back, self.play, self.forward, self.last):
-            upper.addWidget(button)
-        upper.addWidget(self.scale, 1)
-        upper.addWidget(self._count)
-        upper.addWidget(self._close)
-        lower.addWidget(self._text, 1)
-        for choice in (self.detail, self.speed, self.until):
-            lower.addWidget(choice, 0, Qt.AlignmentFlag.AlignTop)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(12, 4, 6, 6)
-        rows.setSpacing(2)
-        rows.addLayout(upper)
-        rows.addLayout(lower)
+        buttons = self.first, self.back, self.play, self.forward, self.last
+        upper = make_row(None, *buttons, (self.scale, 1), self._count, self.leave, spacing=4)
+        choices = self.detail, self.speed, self.until
+        lower = make_row(None, (self._text, 1), *choices)
+        for choice in choices:
+            lower.setAlignment(choice, Qt.AlignmentFlag.AlignTop)
+        make_column(self, upper, lower, margins=(12, 4, 6, 6), spacing=2)
 
     def _breakpoints(self) -> Menu:
         menu = Menu(self)
@@ -145,22 +115,16 @@ class TimelineBar(PlayBar):
         self.scale.setEnabled(False)
         self.show_text(self.tr("Recording …"))
 
-    def show_text(self, text: str) -> None:
-        """Show a sentence, and announce it."""
-        labels.say(self, self._text, text)
-
     def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
         """Show a timeline of so many events, with these phases."""
-        blocked = self.scale.blockSignals(True)
-        self.scale.setEnabled(True)
-        self.scale.set_phases(length, phases)
-        self.scale.blockSignals(blocked)
+        with QSignalBlocker(self.scale):
+            self.scale.setEnabled(True)
+            self.scale.set_phases(length, phases)
 
     def show_position(self, position: int, text: str) -> None:
         """Show a position and what has just happened there."""
-        blocked = self.scale.blockSignals(True)
-        self.scale.setValue(position)
-        self.scale.blockSignals(blocked)
+        with QSignalBlocker(self.scale):
+            self.scale.setValue(position)
         last = self.scale.maximum()
         self._count.setText(self.tr("{0} of {1}").format(position, last))
         for button in (self.first, self.back):
@@ -176,22 +140,12 @@ class TimelineBar(PlayBar):
         )  # fmt: skip
         self.show_icon(self.play, name, tip)
 
-    def draw_icons(self) -> None:
-        # Room for two lines, so that the canvas keeps its size from one sentence to the next.
-        self._text.setMinimumHeight(2 * self._text.fontMetrics().lineSpacing())
-        super().draw_icons()
-
-    def text(self) -> str:
-        """The sentence shown."""
-        return self._text.text()
-
 
 class _Scale(QSlider):
     """A slider over the events, on a line with a named and coloured stretch for each phase."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self._theme = LIGHT
         self._phases: Mapping[Phase, range] = {}
         self._names = {
             Phase.FORWARD: self.tr("forward"),
@@ -202,18 +156,12 @@ class _Scale(QSlider):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(self.tr("Timeline"))
-        follow_theme(self)
 
     def set_phases(self, length: int, phases: Mapping[Phase, range]) -> None:
         """Cover positions 0 to ``length``."""
         self._phases = phases
         self.setRange(0, length)
         self.setPageStep(max(1, length // 10))
-        self.update()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -261,18 +209,18 @@ class _Scale(QSlider):
         line = QRectF(left + 0.5, self._top, max(1.0, right - left - 1.0), _BAND)
         painter.fillRect(line, self._colour(phase))
         if metrics.horizontalAdvance(name) <= right - left:
-            painter.setPen(QColor(self._theme.ink_soft))
+            painter.setPen(QColor(current_theme().ink_soft))
             box = QRectF(left, line.bottom() + _GAP, right - left, metrics.height())
             painter.drawText(box, int(Qt.AlignmentFlag.AlignHCenter), name)
 
     def _paint_handle(self, painter: QPainter) -> None:
-        theme, centre = self._theme, QPointF(self._x(self.value()), self._top + _BAND / 2.0)
+        theme, centre = current_theme(), QPointF(self._x(self.value()), self._top + _BAND / 2.0)
         painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.ink), 2.0))
         painter.setBrush(QColor(theme.surface))
         painter.drawEllipse(centre, _HANDLE / 2.0 - 1.0, _HANDLE / 2.0 - 1.0)
 
     def _colour(self, phase: Phase) -> QColor:
-        theme = self._theme
+        theme = current_theme()
         return {
             Phase.FORWARD: QColor(theme.wire),
             Phase.SEED: theme.symbol("losses"),

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.bars.banner import tint
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.app.services.theme import follow_theme
 
 if TYPE_CHECKING:
@@ -30,16 +31,15 @@ class TourBar(QFrame):
         self.setAccessibleName(self.tr("Tour"))
         self.place = labels.plain()
         self.place.setProperty("type", "caption")
-        self.title = labels.plain()
-        self.title.setProperty("type", "strong")
+        self.title = labels.strong()
         self.text = labels.rich()
-        self.back = QPushButton(self.tr("&Back"), self)
-        self.next = QPushButton(self)
-        self.end = QPushButton(self)
-        self.back.clicked.connect(self.backRequested)
-        self.next.clicked.connect(self.nextRequested)
-        self.end.clicked.connect(self.endRequested)
-        self._lay_out()
+        self.back = push_button(self, self.tr("&Back"), self.backRequested.emit)
+        self.next = push_button(self, "", self.nextRequested.emit)
+        self.end = push_button(self, "", self.endRequested.emit)
+        head = make_row(None, self.title, self.place, STRETCH, spacing=8)
+        words = make_column(None, head, self.text, spacing=2)
+        parts = (words, 1), self.back, self.next, self.end
+        make_row(self, *parts, margins=(12, 8, 12, 8), spacing=8)
         self.hide()
         follow_theme(self)
 
@@ -67,30 +67,10 @@ class TourBar(QFrame):
 
     def set_theme(self, theme: Theme) -> None:
         """Use a light tint of the accent colour of ``theme``."""
-        shown = QPalette(self.palette())
-        shown.setColor(QPalette.ColorRole.Window, QColor(theme.accent_wash))
-        shown.setColor(QPalette.ColorRole.WindowText, QColor(theme.ink))
-        self.setPalette(shown)
+        tint(self, theme.accent_wash, theme.ink)
 
     def _announce(self) -> None:
         self.show()
         said = f"{self.title.text()}. {re.sub('<[^>]*>', '', self.text.text())}"
         self.setAccessibleDescription(said)
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, said))
-
-    def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(self.title)
-        head.addWidget(self.place)
-        head.addStretch(1)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addLayout(head)
-        words.addWidget(self.text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 12, 8)
-        row.setSpacing(8)
-        row.addLayout(words, 1)
-        for button in (self.back, self.next, self.end):
-            row.addWidget(button)
+        labels.announce(self, said)

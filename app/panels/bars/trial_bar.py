@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, Signal
-from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPen,
-)
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.bars.banner import Banner, tint
+from gradwire.app.panels.layouts import make_row, push_button
 from gradwire.app.services.theme import follow_theme
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from gradwire.app.services.theme import Theme
 
 
@@ -25,7 +22,7 @@ _EDGE = 3
 """Width of the line along the lower edge, px."""
 
 
-class TrialBar(QFrame):
+class TrialBar(Banner):
     """Shows the steps of a trial and their effect, with buttons to apply or discard it."""
 
     applied = Signal()
@@ -33,27 +30,17 @@ class TrialBar(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAutoFillBackground(True)
         self._edge = QColor()
-        self._label = labels.body()
-        self.apply_button = QPushButton(self.tr("&Apply"), self)
-        self.apply_button.setToolTip(self.tr("Apply the trial to the diagram, as one undo"))
-        self.discard_button = QPushButton(self.tr("&Discard"), self)
-        self.discard_button.setToolTip(self.tr("Leave the diagram as it is (Esc)"))
-        self.apply_button.clicked.connect(self.applied)
-        self.discard_button.clicked.connect(self.discarded)
+        tip = self.tr("Apply the trial to the diagram, as one undo")
+        self.apply_button = push_button(self, self.tr("&Apply"), self.applied.emit, tip=tip)
+        tip = self.tr("Leave the diagram as it is (Esc)")
+        self.discard_button = push_button(self, self.tr("&Discard"), self.discarded.emit, tip=tip)
         self._chip = labels.plain(self.tr("What if"), self)
         self._chip.setAutoFillBackground(True)
         self._chip.setContentsMargins(8, 2, 8, 2)
         self._chip.setProperty("type", "heading")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 12, 6 + _EDGE)
-        row.setSpacing(10)
-        row.addWidget(self._chip)
-        row.addWidget(self._label, 1)
-        row.addWidget(self.apply_button)
-        row.addWidget(self.discard_button)
-        self.hide()
+        parts = self._chip, (self._label, 1), self.apply_button, self.discard_button
+        make_row(self, *parts, margins=(12, 6, 12, 6 + _EDGE), spacing=10)
         follow_theme(self)
 
     def show_trial(self, text: str, *, ready: bool) -> None:
@@ -62,21 +49,11 @@ class TrialBar(QFrame):
         self.apply_button.setEnabled(ready)
         self.show()
 
-    def text(self) -> str:
-        """The text shown."""
-        return self._label.text()
-
     def set_theme(self, theme: Theme) -> None:
         """Use the accent colour of ``theme``, as a light tint and for the chip and the edge."""
         self._edge = QColor(theme.accent)
-        for widget, ground, ink in (
-            (self, theme.accent_wash, theme.ink),
-            (self._chip, theme.accent, theme.on_accent),
-        ):
-            shown = QPalette(widget.palette())
-            shown.setColor(QPalette.ColorRole.Window, QColor(ground))
-            shown.setColor(QPalette.ColorRole.WindowText, QColor(ink))
-            widget.setPalette(shown)
+        tint(self, theme.accent_wash, theme.ink)
+        tint(self._chip, theme.accent, theme.on_accent)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

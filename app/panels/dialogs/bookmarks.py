@@ -5,18 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPushButton
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
@@ -56,19 +51,15 @@ class BookmarksDialog(Dialog):
         )
         self.empty.setWordWrap(True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout()
-        self._buttons = [
-            self._button(column, self.tr("Go There"), "", self._go),
-            self._button(column, self.tr("Rename"), "F2", self._start_rename),
-            self._button(column, self.tr("Remove"), "Del", self._remove),
-            self._button(column, self.tr("Move Up"), "Alt+Up", partial(self._move, -1)),
-            self._button(column, self.tr("Move Down"), "Alt+Down", partial(self._move, 1)),
+        self.buttons = [
+            self._button(self.tr("Go There"), "", self._go),
+            self._button(self.tr("Rename"), "F2", self._start_rename),
+            self._button(self.tr("Remove"), "Del", self._remove),
+            self._button(self.tr("Move Up"), "Alt+Up", partial(self._move, -1)),
+            self._button(self.tr("Move Down"), "Alt+Down", partial(self._move, 1)),
         ]
-        column.addStretch(1)
-        row = QHBoxLayout(self)
-        row.addWidget(self.empty, 1)
-        row.addWidget(self.list, 1)
-        row.addLayout(column)
+        side = make_column(None, *self.buttons, STRETCH)
+        make_row(self, (self.empty, 1), (self.list, 1), side, margins=None)
         self.resize(420, 300)
         self._enable()
 
@@ -76,23 +67,17 @@ class BookmarksDialog(Dialog):
         """List bookmarks; the current row stays current."""
         self._views = views
         row = max(self.list.currentRow(), 0)
-        self.list.blockSignals(True)
-        self.list.clear()
-        for view in views:
-            item = QListWidgetItem(view.name, self.list)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
-            item.setToolTip(tooltip(self.tr("On page {0}").format(view.page)))
-        self.list.setCurrentRow(min(row, len(views) - 1))
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for view in views:
+                item = QListWidgetItem(view.name, self.list)
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+                item.setToolTip(tooltip(self.tr("On page {0}").format(view.page)))
+            self.list.setCurrentRow(min(row, len(views) - 1))
         self._enable()
 
-    def _button(
-        self, column: QVBoxLayout, text: str, keys: str, does: Callable[[], object]
-    ) -> QPushButton:
-        made = QPushButton(text, self)
-        made.setAutoDefault(False)
-        made.clicked.connect(lambda checked=False: does())
-        column.addWidget(made)
+    def _button(self, text: str, keys: str, does: Callable[[], object]) -> QPushButton:
+        made = push_button(self, text, does, takes_enter=False)
         if keys:
             made.setToolTip(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText))
             action = QAction(text, self.list)
@@ -105,7 +90,7 @@ class BookmarksDialog(Dialog):
     def _enable(self) -> None:
         self.empty.setVisible(not self._views)
         self.list.setVisible(bool(self._views))
-        for button in self._buttons:
+        for button in self.buttons:
             button.setEnabled(self.list.currentRow() >= 0)
 
     def _current(self) -> View | None:

@@ -6,20 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QDialogButtonBox,
-    QFileDialog,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QPushButton,
-    QRadioButton,
-    QSpinBox,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QButtonGroup, QDialogButtonBox, QPlainTextEdit, QRadioButton, QSpinBox
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, path_to_open, push_button
 from gradwire.blocks.errors import FileError, RunError
 from gradwire.runtime.publish import MOST_PAGES, Exercise, exercise_files, names_in, read_names
 
@@ -44,8 +35,8 @@ class ClassSheet(Dialog):
         self.names.setAccessibleName(self.tr("Names, one a line"))
         self.names.setPlaceholderText(self.tr("Ada Lovelace\nÉmilie du Châtelet"))
         self.names.setTabChangesFocus(True)
-        self.from_file = QPushButton(self.tr("From a &File…"), self)
-        self.from_file.setAutoDefault(False)
+        text = self.tr("From a &File…")
+        self.from_file = push_button(self, text, self._read, takes_enter=False)
         self.count = QSpinBox(self)
         self.count.setRange(1, MOST_PAGES)
         self.count.setValue(20)
@@ -64,7 +55,6 @@ class ClassSheet(Dialog):
         self._arrange()
         self.names.textChanged.connect(self._follow)
         self.count.valueChanged.connect(self._follow)
-        self.from_file.clicked.connect(self._read)
         self.buttons.accepted.connect(self.saveRequested)
         self.buttons.rejected.connect(self.reject)
         self.names.setFocus()
@@ -90,32 +80,18 @@ class ClassSheet(Dialog):
         first.toggled.connect(self._follow)
 
     def _arrange(self) -> None:
-        counting = QHBoxLayout()
-        counting.addWidget(self.by_count)
-        counting.addWidget(self.count)
-        counting.addStretch(1)
-        naming = QHBoxLayout()
-        naming.addWidget(self.by_name)
-        naming.addStretch(1)
-        naming.addWidget(self.from_file)
-        column = QVBoxLayout(self)
-        column.addWidget(
-            labels.caption(
-                self.tr(
-                    "Every learner gets numbers of their own: the first those of seed 1, the "
-                    "second those of seed 2. Answers name the seed, by which they are graded."
-                )
+        counting = make_row(None, self.by_count, self.count, STRETCH)
+        naming = make_row(None, self.by_name, STRETCH, self.from_file)
+        about = labels.caption(
+            self.tr(
+                "Every learner gets numbers of their own: the first those of seed 1, the "
+                "second those of seed 2. Answers name the seed, by which they are graded."
             )
         )
-        column.addLayout(naming)
-        column.addWidget(self.names, 1)
-        column.addLayout(counting)
-        column.addWidget(labels.heading(self.tr("What is written")))
-        column.addWidget(self.shared)
-        column.addWidget(self.each)
-        column.addWidget(self.outcome)
-        column.addWidget(self.trouble)
-        column.addWidget(self.buttons)
+        written = labels.heading(self.tr("What is written"))
+        whom = about, naming, (self.names, 1), counting
+        what = written, self.shared, self.each, self.outcome, self.trouble
+        make_column(self, *whom, *what, self.buttons, margins=None)
         self.resize(560, 520)
 
     def _follow(self) -> None:
@@ -154,16 +130,12 @@ class ClassSheet(Dialog):
 
     def _read(self) -> None:
         """Add the names of a file."""
-        name, _ = QFileDialog.getOpenFileName(
-            self,
-            self.tr("Open a list of names"),
-            str(self._folder),
-            self.tr("Text (*.txt *.csv);;All files (*)"),
-        )
-        if not name:
+        title, kinds = self.tr("Open a list of names"), self.tr("Text (*.txt *.csv);;All files (*)")
+        path = path_to_open(self, title, kinds, self._folder)
+        if path is None:
             return
         try:
-            names = read_names(Path(name))
+            names = read_names(path)
         except FileError as error:
             labels.show_or_hide(self.trouble, str(error))
             return

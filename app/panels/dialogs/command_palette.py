@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QLineEdit,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import line_edit, make_column
 from gradwire.app.services import fuzzy
 from gradwire.app.services.plain_text import tooltip
 
@@ -59,19 +53,14 @@ class CommandPalette(Dialog):
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self._menus = menus
         self._recent = {key: place for place, key in enumerate(recent)}
-        self.line = QLineEdit(self)
-        self.line.setPlaceholderText(self.tr("What do you want to do?"))
-        self.line.setAccessibleName(self.windowTitle())
-        self.line.setClearButtonEnabled(True)
+        hint = self.tr("What do you want to do?")
+        self.line = line_edit(self, hint, self.windowTitle(), clears=True)
         self.line.textChanged.connect(self._look_for)
         self.line.returnPressed.connect(self._choose)
         self.line.installEventFilter(self)
         self.list = self._empty_list()
         self.list.itemClicked.connect(self._choose)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.addWidget(self.line)
-        column.addWidget(self.list)
+        make_column(self, self.line, self.list, margins=(8, 8, 8, 8))
         self.resize(min(_WIDTH, parent.width()), min(_HEIGHT, parent.height()))
         self.move(parent.mapToGlobal(QPoint((parent.width() - self.width()) // 2, 60)))
         self._look_for("")

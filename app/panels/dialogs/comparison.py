@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialogButtonBox,
-    QPlainTextEdit,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialogButtonBox, QPlainTextEdit, QSplitter, QWidget
 
 from gradwire.app.panels.dialogs.export_sheet import PicturePreview
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 
 if TYPE_CHECKING:
@@ -57,10 +51,7 @@ class Comparison(Dialog):
         split.addWidget(self.words)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.addWidget(self.page)
-        column.addWidget(split, 1)
-        column.addWidget(buttons)
+        make_column(self, self.page, (split, 1), buttons, margins=None)
         self.resize(980, 720)
         follow_theme(self)
 

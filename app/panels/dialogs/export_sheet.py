@@ -13,14 +13,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
-    QHBoxLayout,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row
 from gradwire.app.pictures.embedding import can_embed
 from gradwire.app.pictures.options import (
     LARGEST_WIDTH,
@@ -161,16 +160,9 @@ class ExportSheet(Dialog):
         self.export.setDefault(True)
         self.buttons.accepted.connect(self.exportRequested)
         self.buttons.rejected.connect(self.reject)
-        shown = QVBoxLayout()
-        shown.addWidget(self.preview, 1)
-        shown.addWidget(self.caption)
-        side = QVBoxLayout()
-        side.addLayout(form)
-        side.addStretch(1)
-        side.addWidget(self.buttons)
-        row = QHBoxLayout(self)
-        row.addLayout(shown, 1)
-        row.addLayout(side)
+        shown = make_column(None, (self.preview, 1), self.caption)
+        side = make_column(None, form, STRETCH, self.buttons)
+        make_row(self, (shown, 1), side, margins=None)
         self.resize(980, 520)
 
     def _show_options(self, options: PictureOptions, kind: str) -> None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QHeaderView,
-    QTableWidget,
-    QTableWidgetItem,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QDialogButtonBox, QHeaderView, QTableWidget, QTableWidgetItem
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.plain_text import tooltip, window_title
 from gradwire.app.services.translation import editor
 
@@ -58,10 +53,7 @@ class ImportReport(Dialog):
         self.table = self._table(imported.remarks)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.addWidget(self.summary)
-        column.addWidget(self.table, 1)
-        column.addWidget(buttons)
+        make_column(self, self.summary, (self.table, 1), buttons, margins=None)
         self._stand_aside(parent)
 
     def _stand_aside(self, parent: QWidget | None) -> None:

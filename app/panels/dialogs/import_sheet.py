@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDialogButtonBox,
-    QFormLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QFormLayout, QLineEdit, QPlainTextEdit
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.plain_text import window_title
 from gradwire.runtime.interchange import ImportOptions, parse_shape
 
@@ -49,9 +43,7 @@ class ImportSheet(Dialog):
         """The chosen options; raises ValueError where shapes are none."""
         lines = filter(str.strip, self.shapes.toPlainText().splitlines())
         return ImportOptions(
-            dict(map(parse_shape, lines)),
-            self.loss.text().strip(),
-            self.training.isChecked(),
+            dict(map(parse_shape, lines)), self.loss.text().strip(), self.training.isChecked()
         )
 
     def accept(self) -> None:
@@ -78,11 +70,6 @@ class ImportSheet(Dialog):
         start.setDefault(True)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.addLayout(form)
-        column.addWidget(self.mistake)
-        column.addWidget(
-            labels.caption(self.tr("Shapes are needed only where the model leaves lengths open."))
-        )
-        column.addWidget(buttons)
+        text = self.tr("Shapes are needed only where the model leaves lengths open.")
+        make_column(self, form, self.mistake, labels.caption(text), buttons, margins=None)
         self.resize(460, 0)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialogButtonBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.dialogs.export_sheet import PicturePreview
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.app.pictures.merge_pictures import MergePictures
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
@@ -63,29 +61,19 @@ class Merging(Dialog):
             sides.addWidget(self._absent[side], 2, column)
             sides.setColumnStretch(column, 1)
         sides.setRowStretch(1, 1)
-        self.keep_ours = QPushButton(self.tr("Keep &Ours"), self)
-        self.keep_theirs = QPushButton(self.tr("Keep &Theirs"), self)
-        self.keep_ours.clicked.connect(lambda: self._choose("ours"))
-        self.keep_theirs.clicked.connect(lambda: self._choose("theirs"))
+        keep = self.tr("Keep &Ours"), self.tr("Keep &Theirs")
+        self.keep_ours = push_button(self, keep[0], lambda: self._choose("ours"))
+        self.keep_theirs = push_button(self, keep[1], lambda: self._choose("theirs"))
         box = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(box.Save | box.Cancel, self)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        row = QHBoxLayout()
-        row.addWidget(self.keep_ours)
-        row.addWidget(self.keep_theirs)
-        row.addStretch(1)
-        row.addWidget(self.buttons)
-        column_of_all = QVBoxLayout(self)
-        column_of_all.addWidget(
-            labels.body(
-                self.tr("Both sides have changed what is listed below. What only one side has "
-                        "changed is merged already. Choose a side of each, then save.")
-            )
+        foot = make_row(None, self.keep_ours, self.keep_theirs, STRETCH, self.buttons)
+        about = labels.body(
+            self.tr("Both sides have changed what is listed below. What only one side has "
+                    "changed is merged already. Choose a side of each, then save.")
         )  # fmt: skip
-        column_of_all.addLayout(sides, 2)
-        column_of_all.addWidget(self.list, 1)
-        column_of_all.addLayout(row)
+        make_column(self, about, (sides, 2), (self.list, 1), foot, margins=None)
         self.resize(1180, 760)
         self._merge()
         self.list.currentItemChanged.connect(self._show_current)
@@ -116,8 +104,7 @@ class Merging(Dialog):
         current = self.list.currentItem()
         at = current.data(0, _NAME) if current is not None else None
         self._conflicts = merge(*self._three, self.choices).conflicts
-        self.list.blockSignals(True)
-        try:
+        with QSignalBlocker(self.list):
             self.list.clear()
             for conflict in self._conflicts:
                 item = self._item(conflict)
@@ -126,8 +113,6 @@ class Merging(Dialog):
                     self.list.setCurrentItem(item)
             for conflict, item in zip(self._conflicts, self._items(), strict=True):
                 item.setSelected(conflict.name in chosen)
-        finally:
-            self.list.blockSignals(False)
         self._enable()
 
     def _items(self) -> list[QTreeWidgetItem]:

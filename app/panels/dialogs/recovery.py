@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
@@ -50,16 +50,11 @@ class Recovery(Dialog):
         self.discard_button.clicked.connect(self._discard)
         later.clicked.connect(self.reject)
         self.list.itemSelectionChanged.connect(self._enable)
-        column = QVBoxLayout(self)
-        column.setSpacing(12)
-        column.addWidget(
-            labels.body(
-                self.tr("Gradwire closed before these diagrams were saved. Recover them to go "
-                        "on where you left off; undo returns to the saved file.")
-            )
+        about = labels.body(
+            self.tr("Gradwire closed before these diagrams were saved. Recover them to go "
+                    "on where you left off; undo returns to the saved file.")
         )  # fmt: skip
-        column.addWidget(self.list)
-        column.addWidget(buttons)
+        make_column(self, about, self.list, buttons, margins=None, spacing=12)
         self.resize(640, 320)
         self.list.selectAll()
 

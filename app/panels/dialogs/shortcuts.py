@@ -6,25 +6,30 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QHBoxLayout,
     QHeaderView,
+    QKeySequenceEdit,
     QLineEdit,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.canvas.input.bindings import MOUSE
 from gradwire.app.panels import labels
-from gradwire.app.panels.dialogs.key_editor import KeyEditor
 from gradwire.app.panels.focus_ring import Dialog
-from gradwire.app.services.keymap import MAX_CHARACTERS, KeymapError, native
+from gradwire.app.panels.layouts import (
+    line_edit,
+    make_column,
+    make_row,
+    path_to_open,
+    path_to_save,
+    push_button,
+)
+from gradwire.app.services.keymap import MAX_CHARACTERS, Keymap, KeymapError, native
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError
@@ -49,20 +54,14 @@ class ShortcutSheet(Dialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self._keymap = keymap
-        self.line = QLineEdit(self)
-        self.line.setPlaceholderText(self.tr("Search actions and keys"))
-        self.line.setAccessibleName(self.tr("Search shortcuts"))
-        self.line.setClearButtonEnabled(True)
+        hint, name = self.tr("Search actions and keys"), self.tr("Search shortcuts")
+        self.line = line_edit(self, hint, name, clears=True)
         self.line.textChanged.connect(self._search)
         self.line.installEventFilter(self)
         self.list = self._empty_list()
         self.editor = KeyEditor(keymap, self)
         self.message = labels.plain(parent=self)
-        column = QVBoxLayout(self)
-        column.addWidget(self.line)
-        column.addWidget(self.list, 1)
-        column.addWidget(self.editor)
-        column.addLayout(self._footer())
+        make_column(self, self.line, (self.list, 1), self.editor, self._footer(), margins=None)
         self.resize(760, 620)
         keymap.changed.connect(self._fill)
         self._fill()
@@ -119,22 +118,14 @@ class ShortcutSheet(Dialog):
         return made
 
     def _footer(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.addWidget(self.message, 1)
-        for text, does in (
-            (self.tr("Reset All"), self._keymap.reset_all),
-            (self.tr("Import…"), self._choose_import),
-            (self.tr("Export…"), self._choose_export),
-            (self.tr("Close"), self.close),
-        ):
-            row.addWidget(self._button(text, does))
-        return row
-
-    def _button(self, text: str, does: Callable[[], object]) -> QPushButton:
-        made = QPushButton(text, self)
-        made.setAutoDefault(False)
-        made.clicked.connect(lambda checked=False: does())
-        return made
+        buttons: dict[str, Callable[[], object]] = {
+            self.tr("Reset All"): self._keymap.reset_all,
+            self.tr("Import…"): self._choose_import,
+            self.tr("Export…"): self._choose_export,
+            self.tr("Close"): self.close,
+        }
+        made = (push_button(self, text, act, takes_enter=False) for text, act in buttons.items())
+        return make_row(None, (self.message, 1), *made)
 
     def _fill(self) -> None:
         """List everything again; the selected slot stays selected."""
@@ -199,16 +190,13 @@ class ShortcutSheet(Dialog):
         self.editor.show_slot(None if item is None else item.data(0, _SLOT))
 
     def _choose_export(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, self.tr("Export shortcuts"), f"gradwire{_SUFFIX}", f"*{_SUFFIX}"
-        )
-        if name:
-            self.export(Path(name))
+        title, start = self.tr("Export shortcuts"), f"gradwire{_SUFFIX}"
+        if (path := path_to_save(self, title, f"*{_SUFFIX}", start)) is not None:
+            self.export(path)
 
     def _choose_import(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, self.tr("Import shortcuts"), "", "*.json")
-        if name:
-            self.take(Path(name))
+        if (path := path_to_open(self, self.tr("Import shortcuts"), "*.json")) is not None:
+            self.take(path)
 
 
 def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
@@ -228,3 +216,93 @@ def _show_if(item: QTreeWidgetItem, words: list[str]) -> bool:
     matches = all(word in text for word in words)
     item.setHidden(not matches)
     return matches
+
+
+class KeyEditor(QWidget):
+    """Records a key for one slot of a binding; says who uses it, and takes it only on request."""
+
+    def __init__(self, keymap: Keymap, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._keymap = keymap
+        self._target: tuple[str, int] | None = None
+        self.label = labels.plain(parent=self)
+        self.field = QKeySequenceEdit(self)
+        self.field.setMaximumSequenceLength(1)
+        self.field.setAccessibleName(self.tr("New key"))
+        self.field.setToolTip(self.tr("Press the new key"))
+        self.field.keySequenceChanged.connect(self._show_use)
+        if (line := self.field.findChild(QLineEdit)) is not None:
+            line.setPlaceholderText(self.tr("Press a key"))
+        self.assign = push_button(self, self.tr("Assign"), self._assign, takes_enter=False)
+        self.remove = push_button(self, self.tr("Remove"), self._remove, takes_enter=False)
+        self.reset = push_button(self, self.tr("Reset"), self._reset, takes_enter=False)
+        make_row(self, (self.label, 1), self.field, self.assign, self.remove, self.reset)
+        self.show_slot(None)
+
+    def show_slot(self, target: tuple[str, int] | None) -> None:
+        """Change the key of a binding's slot; None where there is nothing to change."""
+        self._target = target
+        with QSignalBlocker(self.field):
+            self.field.clear()
+        self._show_use()
+
+    def _key(self) -> str:
+        return self.field.keySequence().toString()
+
+    def _show_use(self) -> None:
+        """Show what is changed, and what uses the key that was pressed."""
+        target, keymap = self._target, self._keymap
+        binding = None if target is None else keymap.bindings[target[0]]
+        can_change = binding is not None and not binding.is_fixed
+        for widget in (self.field, self.assign, self.remove, self.reset):
+            widget.setEnabled(can_change)
+        self.assign.setText(self.tr("Assign"))
+        if target is None or binding is None:
+            self.label.setText(self.tr("Select an action to change its key."))
+            return
+        id, slot = target
+        now, default = keymap.keys(id)[slot], binding.defaults[slot]
+        self.assign.setEnabled(can_change and self._key() not in ("", now))
+        self.remove.setEnabled(can_change and bool(now))
+        self.reset.setEnabled(can_change and now != default)
+        holder = keymap.holder(self._key(), id, slot) if self._key() else None
+        if holder is None:
+            self.label.setText(keymap.text(id))
+        elif holder.is_fixed:
+            self.assign.setEnabled(False)
+            self.label.setText(
+                self.tr("{0} stays with: {1}").format(native(self._key()), keymap.text(holder.id))
+            )
+        else:
+            self.assign.setText(self.tr("Take It"))
+            self.label.setText(
+                self.tr("{0} is in use: {1}").format(native(self._key()), keymap.text(holder.id))
+            )
+
+    def _assign(self) -> None:
+        self._change(self._key(), take=True)  # the button has said so
+
+    def _remove(self) -> None:
+        self._change("", take=False)
+
+    def _reset(self) -> None:
+        """Ask for the default key: as if the user had pressed it, if it is in use."""
+        if self._target is None:
+            return
+        id, slot = self._target
+        default = self._keymap.bindings[id].defaults[slot]
+        if default and self._keymap.holder(default, id, slot) is not None:
+            self.field.setKeySequence(QKeySequence(default))
+            self.assign.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self._change(default, take=False)
+
+    def _change(self, key: str, *, take: bool) -> None:
+        if self._target is None:
+            return
+        try:
+            self._keymap.assign(*self._target, key, take=take)
+        except KeymapError as error:
+            self.label.setText(str(error))
+        else:
+            self.show_slot(self._target)

@@ -7,10 +7,11 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QVBoxLayout
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.translation import editor
 from gradwire.runtime.flow import Thresholds
 
@@ -29,7 +30,7 @@ class ThresholdsDialog(Dialog):
         self.setWindowTitle(self.tr("Thresholds"))
         self.fields: dict[str, QLineEdit] = {}
         self._shown = shown
-        self._error = labels.error()
+        self.error = labels.error()
         rows = QFormLayout()
         for name, words in self._words().items():
             line = QLineEdit(self)
@@ -46,11 +47,8 @@ class ThresholdsDialog(Dialog):
         self.defaults.clicked.connect(lambda: self._choose(Thresholds()))
         closing = self.buttons.button(QDialogButtonBox.StandardButton.Close)
         closing.setAutoDefault(False)  # Enter applies the field instead
-        column = QVBoxLayout(self)
-        column.addWidget(labels.caption(self.tr("The size of a gradient is its root mean square.")))
-        column.addLayout(rows)
-        column.addWidget(self._error)
-        column.addWidget(self.buttons)
+        about = labels.caption(self.tr("The size of a gradient is its root mean square."))
+        make_column(self, about, rows, self.error, self.buttons, margins=None)
         self._fill()
 
     def _words(self) -> dict[str, str]:
@@ -63,9 +61,9 @@ class ThresholdsDialog(Dialog):
         if wrong:
             words = self._words()[wrong[0]]
             text = self.tr("{0}: a number above 0, such as 0.1 or 1e-7.").format(words)
-            labels.show_or_hide(self._error, text)
+            labels.show_or_hide(self.error, text)
             return
-        labels.show_or_hide(self._error, None)
+        labels.show_or_hide(self.error, None)
         self._choose(replace(self._shown, **{n: v for n, v in typed.items() if v is not None}))
 
     def _choose(self, thresholds: Thresholds) -> None:

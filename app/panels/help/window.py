@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
-    QSplitter,
-    QToolButton,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QToolButton, QTreeWidget, QTreeWidgetItem, QWidget
 
 from gradwire.app.panels.help.browser import ManualBrowser, page_of
 from gradwire.app.panels.help.manual import INDEX, manual
+from gradwire.app.panels.layouts import STRETCH, line_edit, make_column, make_row, tool_button
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
@@ -38,10 +30,7 @@ class ManualWindow(QWidget):
         self.setWindowTitle(self.tr("Gradwire manual"))
         self.setAttribute(Qt.WidgetAttribute.WA_QuitOnClose, False)  # only the editor's windows do
         self.browser = ManualBrowser(self)
-        self.search_line = QLineEdit(self)
-        self.search_line.setPlaceholderText(self.tr("Search the manual"))
-        self.search_line.setAccessibleName(self.tr("Search the manual"))
-        self.search_line.setClearButtonEnabled(True)
+        self.search_line = line_edit(self, self.tr("Search the manual"), clears=True)
         self.contents = QTreeWidget(self)
         self.contents.setAccessibleName(self.tr("Contents"))
         self.contents.setHeaderHidden(True)
@@ -66,26 +55,17 @@ class ManualWindow(QWidget):
         split = QSplitter(self)
         for parts in ((self.search_line, self.contents), (self._bar(), self.browser)):
             side = QWidget(split)
-            column = QVBoxLayout(side)
-            column.setContentsMargins(8, 8, 8, 8)
-            for part in parts:
-                column.addWidget(part)
+            make_column(side, *parts, margins=(8, 8, 8, 8))
         split.setStretchFactor(1, 1)
         split.setSizes([260, 740])
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(split)
+        make_row(self, split)
 
     def _bar(self) -> QWidget:
         bar = QWidget(self)
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(0, 0, 0, 0)
         back = _button(bar, "←", self.tr("Back"), QKeySequence.StandardKey.Back)
         forward = _button(bar, "→", self.tr("Forward"), QKeySequence.StandardKey.Forward)
         first = _button(bar, "⌂", self.tr("First page"), QKeySequence("Alt+Home"))
-        for button in (back, forward, first):
-            row.addWidget(button)
-        row.addStretch()
+        make_row(bar, back, forward, first, STRETCH)
         back.setEnabled(False)
         forward.setEnabled(False)
         back.clicked.connect(self.browser.backward)
@@ -147,11 +127,8 @@ def _row(text: str, target: str) -> QTreeWidgetItem:
 def _button(
     parent: QWidget, text: str, name: str, key: QKeySequence | QKeySequence.StandardKey
 ) -> QToolButton:
-    button = QToolButton(parent)
-    button.setText(text)
     keys = QKeySequence(key)
-    button.setToolTip(f"{name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})")
-    button.setAccessibleName(name)
-    button.setAutoRaise(True)
+    tip = f"{name} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})"
+    button = tool_button(parent, text, tip=tip, name=name)
     button.setShortcut(keys)
     return button

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QFormLayout,
     QInputDialog,
     QLineEdit,
@@ -28,6 +27,7 @@ from gradwire.app.document import arrays
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.layouts import path_to_open, path_to_save
 from gradwire.app.panels.menu import Menu
 from gradwire.app.services.background import Cancelled, Runner
 from gradwire.app.services.translation import editor
@@ -96,18 +96,10 @@ class ArrayTools(QToolButton):
 
     def load(self) -> None:
         """Ask for a file, and which of its arrays to load if it has several."""
-        name, _ = QFileDialog.getOpenFileName(
-            self,
-            self.tr("Load an array"),
-            "",
-            self.tr("Arrays (*.npy *.npz *.safetensors *.csv *.tsv *.txt)"),
-        )
-        if not name:
-            return
-        found = self._read(Path(name))
-        if found is None:
-            return
-        chosen = self._choose(found)
+        kinds = self.tr("Arrays (*.npy *.npz *.safetensors *.csv *.tsv *.txt)")
+        path = path_to_open(self, self.tr("Load an array"), kinds)
+        found = None if path is None else self._read(path)
+        chosen = None if found is None else self._choose(found)
         if chosen is not None:
             self._accept(chosen)
 
@@ -124,12 +116,11 @@ class ArrayTools(QToolButton):
         """Ask for a file and save the array."""
         if self._tensor is None:
             return
-        name, _ = QFileDialog.getSaveFileName(
-            self, self.tr("Save the array"), "", self.tr("Array (*.npy);;Rows (*.csv *.tsv)")
-        )
-        if not name:
+        kinds = self.tr("Array (*.npy);;Rows (*.csv *.tsv)")
+        path = path_to_save(self, self.tr("Save the array"), kinds)
+        if path is None:
             return
-        path = Path(name) if Path(name).suffix else Path(name + ".npy")
+        path = path if path.suffix else path.with_name(path.name + ".npy")
         try:
             arrays.write(path, self._tensor.array)
         except FileError as error:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from gradwire.app.canvas.paint.blocks.rows import Tile
 from gradwire.app.canvas.state.tooltips import uses_text
@@ -24,24 +17,31 @@ from gradwire.app.panels import labels, notation
 from gradwire.app.panels.formula import Formula as Equation
 from gradwire.app.panels.inspector.data_view import DataView
 from gradwire.app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
-from gradwire.app.panels.inspector.form_shape import form_shape, idle_parameters, offered
-from gradwire.app.panels.inspector.roles import RoleField, role_of, with_role
 from gradwire.app.panels.inspector.rows import let_drag, name_label
 from gradwire.app.panels.inspector.slider import NumberSlider
 from gradwire.app.panels.inspector.texts import carried, docs, gradient_text
+from gradwire.app.panels.layouts import make_column, make_row, tool_button
 from gradwire.app.services.plain_text import tooltip
 from gradwire.blocks.block import REQUIRED, InputPort, Opaque
 from gradwire.blocks.importing.kinds import is_dataset
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Scan
-from gradwire.runtime.diagram import MAIN, Diagram, PortName, changed_block, ports
+from gradwire.blocks.library.views import Field as FieldBlock
+from gradwire.runtime.diagram import MAIN, Diagram, PortName, changed_block, page_ports, ports
+from gradwire.runtime.views import choices
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from gradwire.app.evaluation.result import Result
     from gradwire.app.services.background import Runner
     from gradwire.app.services.theme import Theme
+    from gradwire.blocks.block import Block
     from gradwire.blocks.library.data import Dataset
     from gradwire.runtime.diagram import InstancePath, Ports
+
+SAME, ELEMENT, CARRIED = "same", "element", "="
+"""Roles of an input; what is carried from the output h_n is ``=h_n``."""
 
 _NAME_WIDTH = 88
 
@@ -70,8 +70,8 @@ class BlockForm(QWidget):
         self.page, self.name = page, name
         self.shape_of_form = form_shape(diagram, page, name)
         self.fields: dict[str, Field] = {}
-        self._error_labels: dict[str, QLabel] = {}
-        self._errors: dict[str, str] = {}
+        self.errors: dict[str, QLabel] = {}
+        self._refusals: dict[str, str] = {}
         self._found: dict[str | None, str] = {}
         self._outputs: dict[str, QLabel] = {}
         self._sources: dict[str, tuple[PortName, QLabel]] = {}
@@ -80,12 +80,10 @@ class BlockForm(QWidget):
         self._roles: dict[str, str] = {}
         """Input of a Scan, by the field of its role."""
         self._gradients: dict[str, QLabel] = {}
-        self._slider: NumberSlider | None = None
+        self.slider: NumberSlider | None = None
         self._data: DataView | None = None
         self._block = diagram.pages[page].blocks[name]
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 2, 12, 12)
-        self._column.setSpacing(4)
+        self._column = make_column(self, margins=(12, 2, 12, 12), spacing=4)
         self._add_head(theme)
         if is_dataset(self._block):
             self._add_data(self._block, diagram, theme)
@@ -105,8 +103,8 @@ class BlockForm(QWidget):
             field.show_value(self._value_of(name), keep_text=name in drafts)
             if name not in drafts:
                 self.show_error(name, "")
-        if self._slider is not None:
-            self._slider.show_number(self.fields["value"].number(), slider_of(self._block))
+        if self.slider is not None:
+            self.slider.show_number(self.fields["value"].number(), slider_of(self._block))
 
     def show_draft(self, field: str, text: str, error: str) -> None:
         """Restore the draft of ``field`` and its error."""
@@ -116,7 +114,7 @@ class BlockForm(QWidget):
 
     def show_error(self, field: str, reason: str) -> None:
         """Show under ``field`` why its text was refused; an empty reason clears the error."""
-        self._errors[field] = reason
+        self._refusals[field] = reason
         self._update_error(field)
 
     def show_name_error(self, text: str) -> None:
@@ -146,26 +144,19 @@ class BlockForm(QWidget):
         self.name_line = QLineEdit(self.name, self)
         self.name_line.setAccessibleName(self.tr("Name of the block"))
         self.name_line.editingFinished.connect(self._rename)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(tile)
-        row.addWidget(self.name_line, 1)
-        self._column.addLayout(row)
-        self._name_error = labels.error()
-        self._column.addWidget(self._name_error)
-        self._column.addWidget(labels.caption(self._kind()))
-        if self._block.written:
-            text = self.tr("Written at {0}").format(self._block.written)
-            self._column.addWidget(labels.caption(text))
-        self._problems = labels.error()
-        self._column.addWidget(self._problems)
-        self._gradient = labels.rich()
+        self._name_error, self._problems = labels.error(), labels.error()
+        self._gradient, self._shared = labels.rich(), labels.caption()
         self._gradient.linkActivated.connect(self.blockRequested)
         self._gradient.hide()
-        self._column.addWidget(self._gradient)
-        self._shared = labels.caption()
         self._shared.hide()
-        self._column.addWidget(self._shared)
+        written = self.tr("Written at {0}").format(self._block.written)
+        about = [self._kind(), *([written] if self._block.written else [])]
+        self._column.addLayout(make_row(None, tile, (self.name_line, 1), spacing=8))
+        for label in (
+            self._name_error, *map(labels.caption, about), self._problems, self._gradient,
+            self._shared,
+        ):  # fmt: skip
+            self._column.addWidget(label)
 
     def _shared_text(self, result: Result | None, path: InstancePath) -> str:
         """Which uses share this variable; empty for an unshared one, and for other blocks."""
@@ -213,7 +204,7 @@ class BlockForm(QWidget):
 
     def _add_slider(self, grid: QGridLayout, field: Field) -> None:
         """The slider of the value that a field shows."""
-        self._slider = slider = NumberSlider(self)
+        self.slider = slider = NumberSlider(self)
         grid.addWidget(slider, grid.rowCount(), 1)
         slider.previewed.connect(
             lambda number: self.previewed.emit(
@@ -269,10 +260,8 @@ class BlockForm(QWidget):
         self._add_button(grid, self.tr("Move out"), port, own=False)
 
     def _add_button(self, grid: QGridLayout, text: str, port: str, *, own: bool) -> None:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setAccessibleName(f"{text}: {port}")
-        button.clicked.connect(lambda: self.ownRequested.emit(port, own))
+        request = partial(self.ownRequested.emit, port, own)
+        button = tool_button(self, text, request, name=f"{text}: {port}", flat=False)
         grid.addWidget(button, grid.rowCount(), 1)
 
     def _add_outputs(self, diagram: Diagram) -> None:
@@ -321,8 +310,8 @@ class BlockForm(QWidget):
         self.fields[name] = field
 
     def _add_error_label(self, grid: QGridLayout, name: str) -> None:
-        self._error_labels[name] = labels.error()
-        grid.addWidget(self._error_labels[name], grid.rowCount(), 1)
+        self.errors[name] = labels.error()
+        grid.addWidget(self.errors[name], grid.rowCount(), 1)
 
     def values_of(self, field: str, value: Any) -> dict[str, Any]:
         """What a committed field sets in the block; raises ParameterError for an own variable."""
@@ -365,14 +354,68 @@ class BlockForm(QWidget):
         for found in result.diagnostics if result else ():
             if (found.location.page, found.location.block) in here:
                 text = " ".join(filter(None, (found.what, found.next_step)))
-                if found.location.port in self._error_labels:
+                if found.location.port in self.errors:
                     self._found[found.location.port] = text
                 else:
                     of_block.append(text)
         labels.show_or_hide(self._problems, "\n".join(of_block))
-        for name in self._error_labels:
+        for name in self.errors:
             self._update_error(name)
 
     def _update_error(self, name: str) -> None:
-        text = self._errors.get(name) or self._found.get(name)
-        labels.show_or_hide(self._error_labels[name], text)
+        text = self._refusals.get(name) or self._found.get(name)
+        labels.show_or_hide(self.errors[name], text)
+
+
+def role_of(scan: Scan, port: str) -> str:
+    """The role of an input."""
+    if port in scan.carry:
+        return CARRIED + scan.carry[port]
+    return ELEMENT if port in scan.over else SAME
+
+
+def with_role(scan: Scan, port: str, role: str) -> dict[str, Any]:
+    """The parameters of a Scan that give an input another role."""
+    carry = {name: output for name, output in scan.carry.items() if name != port}
+    over = [name for name in scan.over if name != port]
+    if role == ELEMENT:
+        over.append(port)
+    elif role != SAME:
+        carry[port] = role.removeprefix(CARRIED)
+    return {"carry": carry, "over": over}
+
+
+class RoleField(ChoiceField):
+    """The role of one input: the same in all steps, one element per step, or carried."""
+
+    def __init__(self, outputs: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__((SAME, ELEMENT, *(CARRIED + name for name in outputs)), parent)
+        texts = [self.tr("the same in all steps"), self.tr("one element per step")]
+        texts += [self.tr("carried from {0}").format(name) for name in outputs]
+        for index, text in enumerate(texts):
+            self.box.setItemText(index, text)
+
+
+def offered(diagram: Diagram, block: Block) -> dict[str, tuple[str, ...]]:
+    """The values offered for parameters that name parts of the diagram."""
+    if isinstance(block, Scan) and block.page in diagram.pages:
+        return {"condition": ("", *page_ports(diagram.pages[block.page]).outputs)}
+    return choices(block, diagram) if isinstance(block, FieldBlock) else {}
+
+
+def idle_parameters(diagram: Diagram, block: Block) -> Collection[str]:
+    """Parameters without a field: of a Scan, those that the roles of its inputs stand for."""
+    if isinstance(block, Scan) and block.page in diagram.pages:
+        return ("carry", "over")
+    return block.idle_parameters if is_dataset(block) else ()
+
+
+def form_shape(diagram: Diagram, page: str, name: str) -> object:
+    """What determines the fields of a form; equal for two diagrams if one form fits both."""
+    names = ports(diagram, page, name)
+    wires = diagram.pages[page].wires
+    driven = tuple(wires.get(PortName(name, port)) for port in names.inputs)
+    block = diagram.pages[page].blocks[name]
+    idle = idle_parameters(diagram, block)
+    choices_now = tuple(offered(diagram, block).items())
+    return page, name, type(block), names, driven, frozenset(block.owned), idle, choices_now

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_column
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.data import TEXT, summarised
 from gradwire.runtime.flow import number
@@ -40,10 +40,7 @@ class ColumnTable(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
         self.caption = labels.caption()
-        column.addWidget(self.caption)
         self.table = plain_table(self.tr("Columns of the data set"))
         titles = (
             self.tr("Column"), self.tr("Type"), self.tr("Least"), self.tr("Largest"),
@@ -51,7 +48,7 @@ class ColumnTable(QWidget):
         )  # fmt: skip
         self.table.setColumnCount(len(titles))
         self.table.setHorizontalHeaderLabels(titles)
-        column.addWidget(self.table)
+        make_column(self, self.caption, self.table)
         self._rows: Rows | None = None
         self._reader: _Reader | None = None
         self._timer = QTimer(self, interval=_EVERY)

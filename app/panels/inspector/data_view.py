@@ -10,16 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QPushButton,
-    QTableWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTableWidgetItem, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.column_table import ColumnTable, alignment, fit, plain_table
+from gradwire.app.panels.layouts import make_column, path_to_open, push_button
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data import KINDS, allow_data, suggested
 from gradwire.runtime.flow import number
@@ -56,33 +51,23 @@ class DataView(QWidget):
     def __init__(self, block: Dataset, folder: Path | None, theme: Theme, runner: Runner) -> None:
         super().__init__()
         self._folder, self._runner = folder, runner
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        self.button = QPushButton(self.tr("Choose a file…"))
-        self.button.clicked.connect(self.choose)
-        column.addWidget(self.button)
+        self.button = push_button(self, self.tr("Choose a file…"), self.choose)
         self.error = labels.error()
-        self.error.hide()
-        column.addWidget(self.error)
         self.counts = labels.caption()
-        column.addWidget(self.counts)
         self.picture = Thumbnail(theme)
-        column.addWidget(self.picture)
         self.table = plain_table(self.tr("First rows of the batch"))
-        column.addWidget(self.table)
         self.columns = ColumnTable()
-        column.addWidget(self.columns)
+        shown = self.counts, self.picture, self.table, self.columns
+        make_column(self, self.button, self.error, *shown)
         self._show({}, block)
 
     def choose(self) -> None:
         """Ask for a data file and its columns."""
         suffixes = " ".join(f"*{suffix}" for suffix in KINDS)
-        name, _ = QFileDialog.getOpenFileName(
-            self, self.tr("Choose a data file"), str(self._folder or ""),
-            self.tr("Data ({0})").format(suffixes),
-        )  # fmt: skip
-        if name:
-            self.use(Path(name))
+        kinds = self.tr("Data ({0})").format(suffixes)
+        path = path_to_open(self, self.tr("Choose a data file"), kinds, self._folder)
+        if path is not None:
+            self.use(path)
 
     def use(self, path: Path) -> None:
         """Let the block have the rows of a file that the user chose."""

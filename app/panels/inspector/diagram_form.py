@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.training.form import TrainingForm
+from gradwire.app.panels.layouts import line_edit, make_column
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import Diagram, SetTitle
 from gradwire.runtime.flow import EXAMPLE, parse_contracts
@@ -29,9 +30,8 @@ class DiagramForm(QWidget):
         super().__init__()
         self._diagram = diagram
         self._draft = draft
-        self.title_line = QLineEdit(self)
-        self.title_line.setPlaceholderText(self.tr("Untitled"))
-        self.title_line.setAccessibleName(self.tr("Title of the diagram"))
+        name = self.tr("Title of the diagram")
+        self.title_line = line_edit(self, self.tr("Untitled"), name)
         self.title_line.editingFinished.connect(self._commit)
         self.text = _Text(self)
         self.text.setPlaceholderText(self.tr("What it shows, and where it comes from"))
@@ -46,21 +46,17 @@ class DiagramForm(QWidget):
         self.contracts.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.contracts.left.connect(self._commit_contracts)
         self._error = labels.error()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 2, 12, 12)
-        column.setSpacing(4)
-        column.addWidget(labels.heading(self.tr("Title")))
-        column.addWidget(self.title_line)
-        column.addWidget(labels.heading(self.tr("Description")))
-        column.addWidget(self.text, 3)
-        column.addWidget(labels.heading(self.tr("Contracts")))
-        column.addWidget(self.contracts, 1)
-        column.addWidget(self._error)
-        column.addWidget(labels.heading(self.tr("Training")))
         self.training = TrainingForm(diagram)
         self.training.committed.connect(self.committed)
-        column.addWidget(self.training)
-        column.addWidget(labels.caption(self.tr("Select a block to see and edit its parameters.")))
+        make_column(
+            self,
+            labels.heading(self.tr("Title")), self.title_line,
+            labels.heading(self.tr("Description")), (self.text, 3),
+            labels.heading(self.tr("Contracts")), (self.contracts, 1), self._error,
+            labels.heading(self.tr("Training")), self.training,
+            labels.caption(self.tr("Select a block to see and edit its parameters.")),
+            margins=(12, 2, 12, 12), spacing=4,
+        )  # fmt: skip
         self.show_diagram(diagram)
         if draft is not None:
             self.contracts.setPlainText(draft)

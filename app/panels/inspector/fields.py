@@ -8,20 +8,14 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLineEdit,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.panels import labels, notation
 from gradwire.app.panels.inspector.array_tools import ArrayTools
 from gradwire.app.panels.inspector.grid import Grid
 from gradwire.app.panels.inspector.inputs import QuietComboBox, RowsEdit
+from gradwire.app.panels.layouts import make_column, make_row, tool_button
 from gradwire.app.services.background import Runner, at_once
 from gradwire.blocks.values import DTYPES, PortLiteral, Tensor
 
@@ -172,25 +166,14 @@ class ArrayField(Field):
         self.grid.committed.connect(self.committed)
         self.about = labels.plain(parent=self)
         self.about.setEnabled(False)
-        self.switch = QToolButton(self)
-        self.switch.setText("▦")
+        self.switch = tool_button(self, "▦", tip=self.tr("Edit cell by cell"))
         self.switch.setCheckable(True)
-        self.switch.setAutoRaise(True)
-        self.switch.setToolTip(self.tr("Edit cell by cell"))
         self.switch.toggled.connect(self._show_side)
         self.tools = ArrayTools(runner, self)
         self.tools.made.connect(self.committed)
         self.tools.failed.connect(self.failed)
-        foot = QHBoxLayout()
-        foot.addWidget(self.about, 1)
-        foot.addWidget(self.switch)
-        foot.addWidget(self.tools)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(self.text)
-        column.addWidget(self.grid)
-        column.addLayout(foot)
+        foot = make_row(None, (self.about, 1), self.switch, self.tools)
+        make_column(self, self.text, self.grid, foot, spacing=2)
         self.setFocusProxy(self.text)
 
     def show_value(self, value: Any, *, keep_text: bool = False) -> None:
@@ -260,11 +243,7 @@ class LiteralField(Field):
         self.dtype.setToolTip(
             self.tr("Dtype of the literal; with auto, a number adopts that of its operands")
         )
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        row.addWidget(self.value, 1)
-        row.addWidget(self.dtype)
+        make_row(self, (self.value, 1), self.dtype, spacing=4)
         self._literal: PortLiteral | None = None
         self.value.committed.connect(self._commit_value)
         self.value.draftChanged.connect(self.draftChanged)
@@ -330,9 +309,7 @@ def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 def _fill(field: QWidget, inner: QWidget) -> None:
-    row = QHBoxLayout(field)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(inner)
+    make_row(field, inner)
     field.setFocusProxy(inner)
 
 

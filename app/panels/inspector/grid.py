@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from gradwire.app.panels import notation
-from gradwire.app.panels.tables.lines import Table
+from gradwire.app.panels.tables.lines import Index, Table, TableModel
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.flow import number
 
-_Index = QModelIndex | QPersistentModelIndex
 _ROWS_SHOWN = 8
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-class ArrayModel(QAbstractTableModel):
+class ArrayModel(TableModel):
     """An array of rank ≤ 2 as a table; a vector is one row. ``edited`` emits nested lists."""
 
     edited = Signal(object)
@@ -47,13 +46,11 @@ class ArrayModel(QAbstractTableModel):
         """The array as a matrix."""
         return self._array.reshape(1, -1) if self._array.ndim < 2 else self._array
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else self.rows.shape[0]
+    def size(self) -> tuple[int, int]:
+        rows, columns = self.rows.shape
+        return rows, columns
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else self.rows.shape[1]
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.DisplayRole:
             return number(self.rows[index.row(), index.column()])
         if role == Qt.ItemDataRole.EditRole:
@@ -69,11 +66,11 @@ class ArrayModel(QAbstractTableModel):
             return _RIGHT
         return section if role == Qt.ItemDataRole.DisplayRole else None
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if self._editable else flags
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         parsed = notation.parse(str(value))
         if isinstance(parsed, str | list | None) and parsed not in ("nan", "inf", "-inf"):
             return False

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from gradwire.app.canvas.input.previews import Previews
-from gradwire.app.panels.inspector.block_form import BlockForm
+from gradwire.app.panels.inspector.block_form import BlockForm, form_shape
 from gradwire.app.panels.inspector.diagram_form import DiagramForm
-from gradwire.app.panels.inspector.form_shape import form_shape
 from gradwire.app.panels.inspector.selection_form import SelectionForm
+from gradwire.app.panels.layouts import Sheet
 from gradwire.app.panels.pacing import Paced
 from gradwire.app.services.background import Runner, at_once
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
@@ -35,11 +34,13 @@ from gradwire.runtime.diagram import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtWidgets import QWidget
+
     from gradwire.app.canvas.state.view_state import Selection
     from gradwire.app.evaluation.result import Result
 
 
-class Inspector(QScrollArea):
+class Inspector(Sheet):
     """The form of the selected block, a list of several blocks, or the form of the diagram.
 
     Edits are first checked on the diagram, then emitted as ``changeRequested``. A refused edit
@@ -62,9 +63,6 @@ class Inspector(QScrollArea):
         super().__init__(parent)
         self._runner = runner
         self._is_previewing = is_previewing
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._diagram = Diagram()
         self._page = MAIN
         self._blocks: frozenset[str] = frozenset()

@@ -9,10 +9,8 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication, QStatusTipEvent
 from PySide6.QtWidgets import (
     QApplication,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -21,6 +19,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.fields import Field, field_for
 from gradwire.app.panels.inspector.inputs import QuietComboBox
 from gradwire.app.panels.inspector.rows import let_drag, name_label
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.app.services.background import Runner, at_once
 from gradwire.app.services.plain_text import tooltip
 from gradwire.blocks.block import Block, Opaque
@@ -53,14 +52,10 @@ class SelectionForm(QWidget):
         self._diagram, self.page, self.names = diagram, page, names
         self.fields: dict[str, Field] = {}
         self.errors: dict[str, QLabel] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 2, 12, 12)
-        column.addWidget(labels.body(self.tr("{0} blocks selected").format(len(names))))
+        count = labels.body(self.tr("{0} blocks selected").format(len(names)))
         more = "" if len(names) <= _MOST_LINKS else " …"
         links = labels.rich(", ".join(map(labels.link, names[:_MOST_LINKS])) + more)
         links.linkActivated.connect(self.blockRequested)
-        column.addWidget(links)
-        self._add_parameters(column, runner)
         self.language = QuietComboBox()
         self.language.addItems([self.tr("Formula"), self.tr("Python")])
         self.language.setAccessibleName(self.tr("Language of the text"))
@@ -69,14 +64,12 @@ class SelectionForm(QWidget):
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.text.setAccessibleName(self.tr("The selected blocks as text"))
-        self.copy = QPushButton(self.tr("Copy"))
-        self.copy.clicked.connect(self._copy)
-        row = QHBoxLayout()
-        row.addWidget(self.language, 1)
-        row.addWidget(self.copy)
-        column.addLayout(row)
-        column.addWidget(self.text)
-        column.addStretch(1)
+        self.copy = push_button(self, self.tr("Copy"), self._copy)
+        parameters = make_column(None)
+        self._add_parameters(parameters, runner)
+        language = make_row(None, (self.language, 1), self.copy)
+        parts = count, links, parameters, language, self.text, STRETCH
+        make_column(self, *parts, margins=(12, 2, 12, 12))
         self.language.currentIndexChanged.connect(self._write)
         self.show_selection(diagram)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_column
 from gradwire.runtime.flow import number as written
 
 if TYPE_CHECKING:
@@ -33,11 +34,7 @@ class NumberSlider(QWidget):
         self.bar = _Bar(Qt.Orientation.Horizontal, self)
         self.bar.setAccessibleName(self.tr("Slider of the value"))
         self.about = labels.caption()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addWidget(self.about)
+        make_column(self, self.bar, self.about, spacing=0)
         self.setFocusProxy(self.bar)
         self.bar.sliderPressed.connect(self._press)
         self.bar.sliderReleased.connect(self._release)

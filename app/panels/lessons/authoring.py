@@ -9,20 +9,25 @@ from PySide6.QtCore import QRegularExpression, Qt, Signal
 from PySide6.QtGui import QRegularExpressionValidator
 from PySide6.QtWidgets import (
     QFormLayout,
-    QFrame,
     QHBoxLayout,
     QLineEdit,
-    QScrollArea,
     QSpinBox,
     QToolButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.inputs import QuietComboBox, QuietWheel
+from gradwire.app.panels.layouts import (
+    STRETCH,
+    Sheet,
+    line_edit,
+    make_column,
+    make_row,
+    tool_button,
+)
 from gradwire.app.panels.lessons.reading import to_html
 from gradwire.app.panels.lessons.step_fields import TITLES, VARY
 from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
@@ -42,7 +47,7 @@ SUPPORTS = {
 """How much a lesson helps, in words."""
 
 
-class AuthoringPanel(QScrollArea):
+class AuthoringPanel(Sheet):
     """Edits the record of a lesson; every edit is given at once."""
 
     lessonChanged = Signal(str, object)
@@ -60,9 +65,6 @@ class AuthoringPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._is_showing = False
         self._shown = (-1, 0)
         """The place of the step that the form shows, and of how many."""
@@ -78,52 +80,37 @@ class AuthoringPanel(QScrollArea):
         self.problems = labels.error()
         self.preview = labels.rich()
         self.preview.setProperty("type", "reading")
-        sheet = QWidget()
-        self._column = QVBoxLayout(sheet)
-        self._column.setContentsMargins(12, 8, 12, 8)
-        self._column.setSpacing(6)
-        self._column.addLayout(self._head())
+        head = self._head()
         self.vary = FieldRow(VARY, self)
         self.vary.committed.connect(partial(self._give, "vary"))
-        self._column.addWidget(self.vary)
-        self._column.addWidget(labels.heading(self.tr("Steps")))
-        self._column.addLayout(self._buttons())
-        self._column.addWidget(self.steps)
-        self._column.addWidget(self.problems)
-        self._column.addWidget(labels.heading(self.tr("As it will read")))
-        self._column.addWidget(self.preview)
-        self._place = QVBoxLayout()
-        self._column.addLayout(self._place)
-        self._column.addStretch(1)
+        self._place = make_column(None)
+        sheet = QWidget()
+        make_column(
+            sheet,
+            head, self.vary,
+            labels.heading(self.tr("Steps")), self._buttons(), self.steps, self.problems,
+            labels.heading(self.tr("As it will read")), self.preview,
+            self._place, STRETCH,
+            margins=(12, 8, 12, 8), spacing=6,
+        )  # fmt: skip
         self.setWidget(sheet)
 
     def _head(self) -> QFormLayout:
         rows = QFormLayout()
-        self.goal = QLineEdit(self)
-        self.goal.setPlaceholderText(self.tr("After this lesson you can …"))
-        self.goal.editingFinished.connect(lambda: self._give("goal", self.goal.text().strip()))
+        self.goal = self._line("goal", self.tr("After this lesson you can …"))
         self.minutes = QSpinBox(self)
         self.minutes.setRange(1, 60)
         QuietWheel(self.minutes)
         self.minutes.editingFinished.connect(lambda: self._give("minutes", self.minutes.value()))
-        self.course = QLineEdit(self)
-        self.course.setPlaceholderText(self.tr("foundations, real world, or your own"))
-        self.course.editingFinished.connect(
-            lambda: self._give("course", self.course.text().strip())
-        )
-        self.language = QLineEdit(self)
-        self.language.setPlaceholderText(self.tr("en, or another tag such as pt-BR"))
+        self.course = self._line("course", self.tr("foundations, real world, or your own"))
+        self.language = self._line("language", self.tr("en, or another tag such as pt-BR"))
         self.language.setValidator(QRegularExpressionValidator(QRegularExpression(LANGUAGE), self))
-        self.language.editingFinished.connect(
-            lambda: self._give("language", self.language.text().strip())
-        )
         self.support = QuietComboBox(self)
         for support, title in SUPPORTS.items():
             self.support.addItem(editor.tr(title), support)
         self.support.setMinimumContentsLength(8)
         self.support.activated.connect(lambda: self._give("support", self.support.currentData()))
-        self.hidden = QLineEdit(self)
-        self.hidden.setPlaceholderText(self.tr("values, gradients, states"))
+        self.hidden = line_edit(self, self.tr("values, gradients, states"))
         self.hidden.editingFinished.connect(self._give_hidden)
         named: Mapping[str, QWidget] = {
             self.tr("Goal"): self.goal,
@@ -138,9 +125,13 @@ class AuthoringPanel(QScrollArea):
             rows.addRow(title, field)
         return rows
 
+    def _line(self, key: str, hint: str) -> QLineEdit:
+        """A line for a field of the lesson."""
+        made = line_edit(self, hint)
+        made.editingFinished.connect(lambda: self._give(key, made.text().strip()))
+        return made
+
     def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(2)
         add = self._button(self.tr("Add"), None)
         menu = Menu(add)
         for kind, title in TITLES.items():
@@ -153,21 +144,14 @@ class AuthoringPanel(QScrollArea):
         self.up = self._button("↑", partial(self.stepMoved.emit, -1), self.tr("Move step up"))
         self.down = self._button("↓", partial(self.stepMoved.emit, 1), self.tr("Move step down"))
         self.play = self._button(self.tr("Play"), self.previewRequested.emit)
-        for button in (add, self.remove, self.up, self.down, self.play):
-            row.addWidget(button)
-        row.addStretch(1)
-        return row
+        parts = add, self.remove, self.up, self.down, self.play, STRETCH
+        return make_row(None, *parts, spacing=2)
 
     def _button(
         self, text: str, pressed: Callable[[], object] | None, name: str = ""
     ) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setAccessibleName(name or text)
-        button.setToolTip(name or text)
-        if pressed is not None:
-            button.clicked.connect(lambda: pressed())
-        return button
+        name = name or text
+        return tool_button(self, text, pressed, tip=name, name=name, flat=False)
 
     # ---- showing ------------------------------------------------------------------------------
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QWidget
 
 from gradwire.app.canvas.paint.legend import SAMPLE, paint_lane
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.theme import LIGHT, follow_theme, scale
 from gradwire.app.services.translation import editor
 
@@ -39,9 +40,7 @@ class Brushes(QWidget):
         super().__init__(parent)
         self._theme = LIGHT
         self._group = QButtonGroup(self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(1)
+        self._column = make_column(self, spacing=1)
         self.states: tuple[State, ...] = ()
         self.buttons: list[QToolButton] = []
         follow_theme(self)

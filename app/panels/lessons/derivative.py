@@ -5,24 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.formula import Formula
-from gradwire.app.panels.lessons.heatmap import JacobianTable, LabelledHeatmap
-from gradwire.app.panels.lessons.vector_jacobian import ProductView
+from gradwire.app.panels.layouts import STRETCH, Sheet, make_column
+from gradwire.app.panels.lessons.heatmap import (
+    GradientTable,
+    JacobianTable,
+    LabelledHeatmap,
+    element,
+)
 from gradwire.runtime.lessons import port_name
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons import DerivativeCard, InputRule, VectorJacobian
+
 
 Array = npt.NDArray[Any]
 _WIDEST = 30.0
 """Width of a rule that is still legible when it is shrunk to a panel, in lines of text."""
 
 
-class DerivativePanel(QScrollArea):
+class DerivativePanel(Sheet):
     """Shows the card of one block, or why there is none."""
 
     rowRequested = Signal(object, int)
@@ -32,9 +38,6 @@ class DerivativePanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.show_text(self.tr("Select a block to see its derivative."))
 
     def show_text(self, text: str) -> None:
@@ -115,10 +118,46 @@ class DerivativePanel(QScrollArea):
 
     def _fill(self, parts: list[QWidget]) -> None:
         body = QWidget(self)
-        column = QVBoxLayout(body)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.setSpacing(8)
-        for part in parts:
-            column.addWidget(part)
-        column.addStretch(1)
+        make_column(body, *parts, STRETCH, margins=(12, 8, 12, 8), spacing=8)
         self.setWidget(body)
+
+
+class ProductView(QWidget):
+    """What arrives, what goes back, and the row of the element of the output pointed at."""
+
+    rowRequested = Signal(object, int)
+    """The product, and the element of the output of which the row is to be shown."""
+
+    def __init__(self, product: VectorJacobian, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.product = product
+        self.arriving = LabelledHeatmap(
+            GradientTable(product.arriving, "g"),
+            self.tr("Gradient that arrives at y"),
+            self.tr("Point at an element of y for its row of the Jacobian."),
+        )
+        self.arriving.heatmap.pointed.connect(
+            lambda index: self.rowRequested.emit(self.product, index)
+        )
+        returned = LabelledHeatmap(
+            GradientTable(product.returned, f"g_{product.port}"),
+            self.tr("Gradient that goes back to {0}").format(product.port),
+            self.tr("Point at a cell."),
+        )
+        self._row, self._parts = make_column(None), list[QWidget]()
+        arrives, back = (
+            labels.caption(self.tr("What arrives, g")), labels.caption(self.tr("What goes back")),
+        )  # fmt: skip
+        make_column(self, arrives, self.arriving, self._row, back, returned)
+
+    def show_row(self, index: int, row: Array) -> None:
+        """Show the row of the Jacobian for one element of the output."""
+        output = element("y", self.product.arriving.shape, index)
+        name = f"∂{output}/∂{self.product.port}"
+        heading = self.tr("Row of the Jacobian: {0}").format(name)
+        shown = LabelledHeatmap(GradientTable(row, name), heading, self.tr("Point at a cell."))
+        for old in self._parts:
+            old.deleteLater()
+        self._parts = [labels.caption(heading), shown]
+        for part in self._parts:
+            self._row.addWidget(part)

@@ -9,12 +9,11 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gradwire.app.services.theme import LIGHT, follow_theme, scaled
+from gradwire.app.services.theme import current_theme, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.app.services.theme import Theme
 
 _PITCH, _RADIUS = 16, 4.5
 
@@ -32,11 +31,9 @@ class Dots(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = LIGHT
         self.dots: tuple[Dot, ...] = ()
         self._current = 0
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        follow_theme(self)
 
     def show_dots(self, dots: Sequence[Dot], current: int) -> None:
         """Show the steps, and which of them is shown."""
@@ -45,11 +42,6 @@ class Dots(QWidget):
         self.setAccessibleName(text)
         self.setToolTip(text)
         self.updateGeometry()
-        self.update()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -64,7 +56,7 @@ class Dots(QWidget):
                 self._paint(painter, dot, centre, is_current=place == self._current)
 
     def _paint(self, painter: QPainter, dot: Dot, centre: QPointF, *, is_current: bool) -> None:
-        theme, radius = self._theme, _RADIUS + (1.5 if is_current else 0.0)
+        theme, radius = current_theme(), _RADIUS + (1.5 if is_current else 0.0)
         colour = QColor(theme.error if dot is Dot.WRONG else theme.accent)
         if dot is Dot.OPEN and not is_current:
             colour = QColor(theme.ink_faint)

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QSlider, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.inputs import QuietWheel
+from gradwire.app.panels.layouts import line_edit, make_column, push_button
 from gradwire.app.panels.lessons.brushes import Brushes
 
 if TYPE_CHECKING:
@@ -52,19 +53,15 @@ class GuessForm(QWidget):
         QuietWheel(self.confidence)
         self.confidence.setAccessibleName(self.tr("How sure you are, in percent"))
         self.confidence.valueChanged.connect(self._show_confidence)
-        self.commit = QPushButton(self.tr("Commit"), self)
-        self.commit.setToolTip(self.tr("Give the answer: only once, then it is compared"))
-        self.commit.clicked.connect(lambda: self.committed.emit(self.confidence.value()))
+        self.commit = push_button(
+            self,
+            self.tr("Commit"),
+            lambda: self.committed.emit(self.confidence.value()),
+            tip=self.tr("Give the answer: only once, then it is compared"),
+        )
         self.problem = labels.error()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._numbers)
-        column.addWidget(self.brushes)
-        column.addWidget(self.painted)
-        column.addWidget(self._sure)
-        column.addWidget(self.confidence)
-        column.addWidget(self.problem)
-        column.addWidget(self.commit)
+        asked = self._numbers, self.brushes, self.painted
+        make_column(self, *asked, self._sure, self.confidence, self.problem, self.commit)
         self.ask({}, ())
 
     def ask(self, numbers: Mapping[str, Field], states: Sequence[State]) -> None:
@@ -101,9 +98,7 @@ class GuessForm(QWidget):
             first.setFocus()
 
     def _field(self, name: str, asked: Field) -> QLineEdit:
-        field = QLineEdit(self)
-        field.setPlaceholderText(asked.wanted)
-        field.setAccessibleName(f"{asked.words}: {asked.wanted}")
+        field = line_edit(self, asked.wanted, f"{asked.words}: {asked.wanted}")
         field.textEdited.connect(partial(self.typed.emit, name))
         field.returnPressed.connect(self.commit.click)
         self._numbers.addRow(labels.plain(asked.words), field)

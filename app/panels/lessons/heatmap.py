@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gradwire.app.canvas.paint.blocks.charts import draw_chart
 from gradwire.app.canvas.state.charts import heatmap
 from gradwire.app.panels import labels
-from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.app.panels.layouts import make_column
+from gradwire.app.services.theme import current_theme
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow import number
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QEvent
 
-    from gradwire.app.services.theme import Theme
 
 Array = NDArray[Any]
 _LARGEST = 200.0
@@ -102,17 +102,10 @@ class Heatmap(QWidget):
         self._shown, self._table = shown, shown.table
         self._show = show
         self._cell: tuple[int, int] | None = None
-        self._theme = LIGHT
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(name)
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self.update()
 
     def sizeHint(self) -> QSize:
         rows, columns = self._table.shape
@@ -155,7 +148,7 @@ class Heatmap(QWidget):
         return QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, box = self._theme, self._box()
+        theme, box = current_theme(), self._box()
         with QPainter(self) as painter:
             draw_chart(painter, heatmap(self._table, round(_LARGEST)), box, theme)
             painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.hairline), 1.0))
@@ -167,7 +160,7 @@ class Heatmap(QWidget):
         """Frame the row and the column of the cell."""
         rows, columns = self._table.shape
         height, width = box.height() / rows, box.width() / columns
-        painter.setPen(QPen(QColor(self._theme.ink), 1.0))
+        painter.setPen(QPen(QColor(current_theme().ink), 1.0))
         corner = box.topLeft()
         painter.drawRect(QRectF(corner + QPointF(0.0, row * height), box.size()).adjusted(
             0.0, 0.0, 0.0, height - box.height()))  # fmt: skip
@@ -188,7 +181,4 @@ class LabelledHeatmap(QWidget):
         super().__init__(parent)
         line = labels.caption(idle)
         self.heatmap = Heatmap(shown, name, lambda text: labels.say(self, line, text or idle))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.heatmap)
-        column.addWidget(line)
+        make_column(self, self.heatmap, line)

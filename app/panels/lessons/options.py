@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QRadioButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QLabel, QRadioButton, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_column, make_row, push_button
 from gradwire.app.panels.lessons.reading import to_html
 from gradwire.runtime.lessons import unmarked
 
@@ -35,14 +28,12 @@ class Options(QWidget):
         super().__init__(parent)
         self.buttons: list[QRadioButton] = []
         self._group = QButtonGroup(self)
-        self._rows = QVBoxLayout()
-        self.commit = QPushButton(self.tr("Commit"), self)
-        self.commit.clicked.connect(lambda: self.committed.emit(self._group.checkedId()))
+        self._rows = make_column(None)
+        self.commit = push_button(
+            self, self.tr("Commit"), lambda: self.committed.emit(self._group.checkedId())
+        )
         self._group.idToggled.connect(lambda: self.commit.setEnabled(True))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._rows)
-        column.addWidget(self.commit)
+        make_column(self, self._rows, self.commit)
 
     def ask(self, texts: Sequence[str]) -> None:
         """Offer these options, none of which is chosen."""
@@ -58,10 +49,7 @@ class Options(QWidget):
         button.setAccessibleName(unmarked(text))
         words.pressed.connect(button.click)
         self._group.addButton(button, place)
-        row = QHBoxLayout()
-        row.addWidget(button)
-        row.addWidget(words, 1)
-        self._rows.addLayout(row)
+        self._rows.addLayout(make_row(None, button, (words, 1)))
         return button
 
 

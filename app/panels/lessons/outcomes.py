@@ -7,10 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_column
 from gradwire.app.panels.lessons.reading import line
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
@@ -42,23 +42,18 @@ class Outcomes(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(6)
+        self._column = make_column(self, spacing=6)
 
     def show_rows(self, rows: Sequence[OutcomeRow], summary: str = "") -> None:
         """Show rows below a summary, and announce them."""
         labels.clear(self._column)
         if summary:
-            total = labels.plain(summary)
-            total.setProperty("type", "strong")
-            self._column.addWidget(total)
+            self._column.addWidget(labels.strong(summary))
         for row in rows:
             self._column.addWidget(self._row(row))
         self.setVisible(bool(rows))
         if rows:
-            said = ". ".join([summary, *map(spoken, rows)])
-            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, said))
+            labels.announce(self, ". ".join([summary, *map(spoken, rows)]))
 
     def text(self) -> str:
         """All text shown, line by line."""

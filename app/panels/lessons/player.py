@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, make_row, push_button
 from gradwire.app.panels.lessons.dots import Dots
 from gradwire.app.panels.lessons.guess_form import GuessForm
 from gradwire.app.panels.lessons.options import Options
@@ -25,7 +17,7 @@ from gradwire.app.panels.lessons.reading import line, to_html
 from gradwire.runtime.lessons import unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from gradwire.app.panels.lessons.dots import Dot
     from gradwire.app.panels.lessons.outcomes import OutcomeRow
@@ -55,45 +47,27 @@ class LessonPanel(QWidget):
         self.options = Options(self)
         self.outcomes = Outcomes(self)
         self.problem = labels.error()
-        self.play = self._button(self.tr("&Play Again"), self.playRequested.emit)
-        self.hint = self._button(self.tr("&Hint"), self.hintRequested.emit)
-        self.back = self._button(self.tr("&Back"), self.backRequested.emit)
-        self.next = self._button(self.tr("&Next"), self.nextRequested.emit)
-        self.save = self._button(self.tr("Save &Answers…"), self.saveRequested.emit)
-        self.end = self._button(self.tr("&Leave Lesson"), self.endRequested.emit)
+        self.play = push_button(self, self.tr("&Play Again"), self.playRequested.emit)
+        self.hint = push_button(self, self.tr("&Hint"), self.hintRequested.emit)
+        self.back = push_button(self, self.tr("&Back"), self.backRequested.emit)
+        self.next = push_button(self, self.tr("&Next"), self.nextRequested.emit)
+        self.save = push_button(self, self.tr("Save &Answers…"), self.saveRequested.emit)
+        self.end = push_button(self, self.tr("&Leave Lesson"), self.endRequested.emit)
         self._lay_out()
 
     def _lay_out(self) -> None:
         sheet = QWidget()
-        column = QVBoxLayout(sheet)
-        column.setContentsMargins(14, 6, 14, 8)
-        column.setSpacing(10)
         parts = (
             self.text, self.play, self.goals, self.form, self.options, self.problem,
             self.outcomes, self.after, self.hints,
         )  # fmt: skip
-        for part in parts:
-            column.addWidget(part)
-        column.addStretch(1)
-        self.sheet = QScrollArea(self)
-        self.sheet.setWidgetResizable(True)
-        self.sheet.setFrameShape(QFrame.Shape.NoFrame)
-        self.sheet.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        make_column(sheet, *parts, STRETCH, margins=(14, 6, 14, 8), spacing=10)
+        self.sheet = Sheet(self)
         self.sheet.setWidget(sheet)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 8)
-        head = QVBoxLayout()
-        head.setContentsMargins(14, 6, 14, 0)
-        head.addWidget(self.title)
-        head.addWidget(self.dots)
-        whole.addLayout(head)
-        whole.addWidget(self.sheet, 1)
-        for row in ((self.back, self.hint, self.next), (self.save, self.end)):
-            line = QHBoxLayout()
-            line.setContentsMargins(14, 0, 14, 0)
-            for button in row:
-                line.addWidget(button)
-            whole.addLayout(line)
+        head = make_column(None, self.title, self.dots, margins=(14, 6, 14, 0))
+        ways = make_row(None, self.back, self.hint, self.next, margins=(14, 0, 14, 0))
+        ends = make_row(None, self.save, self.end, margins=(14, 0, 14, 0))
+        make_column(self, head, (self.sheet, 1), ways, ends, margins=(0, 0, 0, 8))
 
     def show_step(self, title: str, dots: Sequence[Dot], current: int, text: str) -> None:
         """Show the text of a step; what it asks for is shown after this."""
@@ -106,8 +80,7 @@ class LessonPanel(QWidget):
         self._read(self.hints, "")
         self.show_problem("")
         self.sheet.verticalScrollBar().setValue(0)
-        said = f"{self.dots.accessibleName()}. {unmarked(text)}"
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, said))
+        labels.announce(self, f"{self.dots.accessibleName()}. {unmarked(text)}")
 
     def show_dots(self, dots: Sequence[Dot], current: int) -> None:
         """Show how far the steps are."""
@@ -129,8 +102,7 @@ class LessonPanel(QWidget):
         self._read(self.hints, "\n\n".join(numbered))
         self.hint.setEnabled(more)
         if hints:
-            said = QAccessibleAnnouncementEvent(self, unmarked(numbered[-1]))
-            QAccessible.updateAccessibility(said)
+            labels.announce(self, unmarked(numbered[-1]))
             self.sheet.ensureWidgetVisible(self.hints)
 
     def show_outcome(self, rows: Sequence[OutcomeRow], after: str) -> None:
@@ -142,7 +114,7 @@ class LessonPanel(QWidget):
     def show_answer(self, text: str) -> None:
         """Show what is right in place of the text after the answer."""
         self._read(self.after, text)
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, unmarked(text)))
+        labels.announce(self, unmarked(text))
 
     def show_problem(self, text: str) -> None:
         """Say what is no answer, or why a step can't be played; empty if nothing."""
@@ -156,8 +128,3 @@ class LessonPanel(QWidget):
     def _read(self, label: QLabel, text: str) -> None:
         label.setText(to_html(text))
         label.setVisible(bool(text))
-
-    def _button(self, text: str, pressed: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text, self)
-        button.clicked.connect(lambda: pressed())
-        return button

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, push_button
 from gradwire.app.panels.lessons.guess_form import GuessForm
 from gradwire.app.panels.lessons.outcomes import Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gradwire.app.panels.lessons.guess_form import Field
     from gradwire.app.panels.lessons.outcomes import OutcomeRow
     from gradwire.runtime.flow import State
 
 
-class PredictionPanel(QScrollArea):
+class PredictionPanel(Sheet):
     """Offers a prediction, takes it, and compares it."""
 
     startRequested = Signal()
@@ -31,26 +32,19 @@ class PredictionPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text = labels.body()
         self.form = GuessForm(self)
         self.outcomes = Outcomes(self)
-        self.start = self._button(self.tr("Predict"), self.startRequested.emit)
-        self.replay = self._button(self.tr("Play from the Difference"), self.replayRequested.emit)
-        self.again = self._button(self.tr("Again With Other Numbers"), self.againRequested.emit)
-        self.end = self._button(self.tr("End Prediction"), self.endRequested.emit)
+        self.start = push_button(self, self.tr("Predict"), self.startRequested.emit)
+        again = self.tr("Again With Other Numbers")
+        self.replay = push_button(
+            self, self.tr("Play from the Difference"), self.replayRequested.emit
+        )
+        self.again = push_button(self, again, self.againRequested.emit)
+        self.end = push_button(self, self.tr("End Prediction"), self.endRequested.emit)
+        self._parts = self.start, self.form, self.outcomes, self.replay, self.again, self.end
         sheet = QWidget()
-        column = QVBoxLayout(sheet)
-        column.setContentsMargins(12, 8, 12, 8)
-        column.setSpacing(8)
-        parts = (
-            self.text, self.start, self.form, self.outcomes, self.replay, self.again, self.end,
-        )  # fmt: skip
-        for part in parts:
-            column.addWidget(part)
-        column.addStretch(1)
+        make_column(sheet, self.text, *self._parts, STRETCH, margins=(12, 8, 12, 8), spacing=8)
         self.setWidget(sheet)
         self.show_idle()
 
@@ -85,14 +79,6 @@ class PredictionPanel(QScrollArea):
         self.outcomes.show_rows(rows, summary)
 
     def _show(self, *parts: QWidget) -> None:
-        everything = (
-            self.start, self.form, self.outcomes, self.replay, self.again, self.end,
-        )  # fmt: skip
-        for part in everything:
+        for part in self._parts:
             part.setVisible(part in parts)
         self.text.setVisible(bool(self.text.text()))
-
-    def _button(self, text: str, pressed: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text, self)
-        button.clicked.connect(lambda: pressed())
-        return button

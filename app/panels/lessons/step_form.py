@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QTextEdit,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.inputs import QuietComboBox
+from gradwire.app.panels.layouts import line_edit, make_column, make_row, tool_button
 from gradwire.app.panels.lessons.step_fields import (
     CHOICES,
     Kind,
@@ -29,7 +21,7 @@ from gradwire.app.panels.lessons.step_fields import (
     read,
     written,
 )
-from gradwire.app.services.theme import LIGHT, follow_theme, scaled
+from gradwire.app.services.theme import current_theme, scaled
 from gradwire.app.services.translation import editor
 from gradwire.runtime.lessons import ConditionError
 
@@ -37,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from PySide6.QtGui import QFocusEvent
-
-    from gradwire.app.services.theme import Theme
 
 
 class StepForm(QWidget):
@@ -50,13 +40,10 @@ class StepForm(QWidget):
     def __init__(self, kind: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.kind = kind
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(3)
         self.rows = {field.key: FieldRow(field, self) for field in fields_of(kind)}
-        for key, row in self.rows.items():
-            row.committed.connect(partial(self.committed.emit, key))
-            column.addWidget(row)
+        for key, each in self.rows.items():
+            each.committed.connect(partial(self.committed.emit, key))
+        make_column(self, *self.rows.values(), spacing=3)
 
     def show_step(self, record: Mapping[str, Any]) -> None:
         """Show the values of a step; what is being typed stays."""
@@ -86,24 +73,19 @@ class FieldRow(QWidget):
         self.field = field
         title = editor.tr(field.title)
         self.edit: QPlainTextEdit | QLineEdit | QComboBox = self._edit(title)
-        self.button = QToolButton(self)
-        self.button.setText(self.tr("Pick"))
+        self.button = tool_button(
+            self,
+            self.tr("Pick"),
+            tip=self.tr("While this is on, clicks on blocks and wires add them"),
+            name=self.tr("Pick on the canvas: {0}").format(title),
+            flat=False,
+        )
         self.button.setCheckable(True)
-        self.button.setAccessibleName(self.tr("Pick on the canvas: {0}").format(title))
-        self.button.setToolTip(self.tr("While this is on, clicks on blocks and wires add them"))
         self.button.setVisible(field.is_picked)
         self._error = labels.error()
         self._value: Any = None
-        line = QHBoxLayout()
-        line.setContentsMargins(0, 0, 0, 0)
-        line.addWidget(self.edit, 1)
-        line.addWidget(self.button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(1)
-        column.addWidget(labels.caption(title))
-        column.addLayout(line)
-        column.addWidget(self._error)
+        line = make_row(None, (self.edit, 1), self.button)
+        make_column(self, labels.caption(title), line, self._error, spacing=1)
 
     @property
     def is_picking(self) -> bool:
@@ -149,9 +131,7 @@ class FieldRow(QWidget):
             lines.textChanged.connect(self._check)
             lines.left.connect(self._commit)
             return lines
-        line = QLineEdit(self)
-        line.setPlaceholderText(editor.tr(field.hint))
-        line.setAccessibleName(title)
+        line = line_edit(self, editor.tr(field.hint), title)
         line.editingFinished.connect(self._commit)
         return line
 
@@ -202,14 +182,8 @@ class _Lines(QPlainTextEdit):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = LIGHT
         self.setTabChangesFocus(True)
         self.setMaximumHeight(scaled(88))
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
 
     def sizeHint(self) -> QSize:
         return QSize(120, scaled(62))
@@ -226,8 +200,8 @@ class _Lines(QPlainTextEdit):
             )
             look = QTextCharFormat()
             look.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
-            look.setUnderlineColor(QColor(self._theme.error))
-            look.setBackground(QColor(self._theme.accent_wash))
+            look.setUnderlineColor(QColor(current_theme().error))
+            look.setBackground(QColor(current_theme().accent_wash))
             mark.cursor, mark.format = cursor, look
             marks.append(mark)
         self.setExtraSelections(marks)

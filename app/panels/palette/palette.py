@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QTreeView, QWidget
 
 from gradwire.app.canvas.paint.blocks.rows import (
     KIND_ROLE,
@@ -18,6 +18,7 @@ from gradwire.app.canvas.paint.blocks.rows import (
     Stars,
     is_star,
 )
+from gradwire.app.panels.layouts import line_edit, make_column
 from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.palette.model import PaletteFilter, PaletteModel
 from gradwire.app.services.theme import follow_theme
@@ -56,10 +57,7 @@ class Palette(QWidget):
     ) -> None:
         super().__init__(parent)
         self._favourites = favourites
-        self.search_line = QLineEdit(self)
-        self.search_line.setPlaceholderText(self.tr("Search blocks"))
-        self.search_line.setAccessibleName(self.tr("Search blocks"))
-        self.search_line.setClearButtonEnabled(True)
+        self.search_line = line_edit(self, self.tr("Search blocks"), clears=True)
         self.search_line.textChanged.connect(self._filter_rows)
         self.search_line.installEventFilter(self)
         self.tree = QTreeView(self)
@@ -77,11 +75,7 @@ class Palette(QWidget):
         self._ahead.timeout.connect(self._import_next)
         self._rest = QTimer(self, singleShot=True, interval=_RESTS)
         self._rest.timeout.connect(self._ahead.start)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 0)
-        column.setSpacing(8)
-        column.addWidget(self.search_line)
-        column.addWidget(self.tree)
+        make_column(self, self.search_line, self.tree, margins=(8, 8, 8, 0), spacing=8)
         follow_theme(self)
 
     def set_theme(self, theme: Theme) -> None:

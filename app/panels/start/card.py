@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QToolButton, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, tool_button
 from gradwire.app.panels.start.thumbnails import Content, draw
-from gradwire.app.services import theme
 from gradwire.app.services.plain_text import tooltip, unmarked
+from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gradwire.app.services.theme import Theme
 
 PICTURE = QSize(232, 116)
 """Size of the picture, px."""
@@ -47,10 +48,9 @@ class Picture(QAbstractButton):
         self._variant = ""
         self._content: Content | None = None
         self._drawn: tuple[str, float, QPixmap] | None = None
-        self._theme: Theme = theme.LIGHT
         self.setFixedSize(PICTURE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        theme.follow_theme(self)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
 
     def show_file(self, path: Path, variant: str = "") -> None:
         """Show another file, or a variant of it, once its content is there."""
@@ -69,20 +69,15 @@ class Picture(QAbstractButton):
         """Whether the content is there."""
         return self._content is not None
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self.update()
-
     def _picture(self, content: Content) -> QPixmap:
         """The content in the theme and for the screen, drawn anew only if either changed."""
-        key = (self._theme.name, self.devicePixelRatioF())
+        key = (current_theme().name, self.devicePixelRatioF())
         if self._drawn is None or self._drawn[:2] != key:
-            self._drawn = (*key, draw(content, self._theme, PICTURE, key[1]))
+            self._drawn = (*key, draw(content, current_theme(), PICTURE, key[1]))
         return self._drawn[2]
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        used, box = self._theme, QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
+        used, box = current_theme(), QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
         frame = QPainterPath()
         frame.addRoundedRect(box, _RADIUS, _RADIUS)
         active = self.hasFocus() or self.underMouse()
@@ -96,12 +91,6 @@ class Picture(QAbstractButton):
             colour = used.accent if active else used.hairline
             painter.setPen(QPen(QColor(colour), 2.0 if active else 1.0))
             painter.drawPath(frame)
-
-    def enterEvent(self, event: object) -> None:
-        self.update()
-
-    def leaveEvent(self, event: object) -> None:
-        self.update()
 
 
 class DiagramCard(QWidget):
@@ -119,17 +108,12 @@ class DiagramCard(QWidget):
         self._shown = self.versions[0]
         self.picture = Picture(self)
         self.picture.clicked.connect(self._open)
-        caption = labels.plain(title)
-        caption.setProperty("type", "strong")
+        caption = labels.strong(title)
         caption.setWordWrap(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 6)
-        column.setSpacing(4)
-        column.addWidget(self.picture)
-        column.addWidget(caption)
-        self.switch: list[QToolButton] = []
-        if len(self.versions) > 1:
-            column.addLayout(self._make_switch())
+        self.switch = self._make_switch() if len(self.versions) > 1 else []
+        column = make_column(self, self.picture, caption, margins=(0, 0, 0, 6), spacing=4)
+        if self.switch:
+            column.addLayout(make_row(None, *self.switch, STRETCH, spacing=2))
         column.addStretch(1)
         self.setFixedWidth(PICTURE.width())
 
@@ -137,21 +121,16 @@ class DiagramCard(QWidget):
         """Show the first version, whose content is wanted from now on."""
         self._show(self._shown)
 
-    def _make_switch(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(2)
+    def _make_switch(self) -> list[QToolButton]:
+        made = []
         for version in self.versions:
-            button = QToolButton(self)
-            button.setText(unmarked(version.label))
-            button.setProperty("type", "switch")
+            show = partial(self._show, version)
+            button = tool_button(self, unmarked(version.label), show, flat=False, kind="switch")
             button.setCheckable(True)
             button.setAutoExclusive(True)
             button.setChecked(version is self._shown)
-            button.clicked.connect(lambda _=False, version=version: self._show(version))
-            row.addWidget(button)
-            self.switch.append(button)
-        row.addStretch(1)
-        return row
+            made.append(button)
+        return made
 
     def _open(self) -> None:
         self.opened.emit(self._shown.path, self._shown.variant)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QGridLayout,
-    QHBoxLayout,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QVBoxLayout, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, tool_button
 from gradwire.app.panels.start.card import PICTURE
 from gradwire.app.services import theme
 from gradwire.app.services.plain_text import tooltip
@@ -25,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradwire.app.services.examples import LessonFile
-    from gradwire.app.services.theme import Theme
     from gradwire.runtime.lessons import Progress
 
 _SIZE = QSize(PICTURE.width(), 74)
@@ -41,12 +34,11 @@ class LessonCard(QAbstractButton):
         self.progress = progress
         self.is_next = False
         self._number = number
-        self._theme: Theme = theme.LIGHT
         self.setFixedSize(_SIZE * theme.scale() if theme.scale() > 1.0 else _SIZE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setToolTip(tooltip(lesson.goal))
         self.setAccessibleName(f"{number}. {lesson.title}, {self.state}")
-        theme.follow_theme(self)
 
     @property
     def is_done(self) -> bool:
@@ -71,13 +63,8 @@ class LessonCard(QAbstractButton):
         text = self.tr("{0}. {1}, next, {2}")
         self.setAccessibleName(text.format(self._number, self.lesson.title, self.state))
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        used, box = self._theme, QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
+        used, box = theme.current_theme(), QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0)
         active = self.hasFocus() or self.underMouse()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -96,12 +83,6 @@ class LessonCard(QAbstractButton):
             painter.setPen(QColor(used.accent if self.is_done else used.ink_soft))
             line = inner.adjusted(0, inner.height() - QFontMetrics(small).height(), 0, 0)
             painter.drawText(line, int(Qt.AlignmentFlag.AlignLeft), self.state)
-
-    def enterEvent(self, event: QEvent) -> None:
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self.update()
 
 
 class Course(QWidget):
@@ -125,25 +106,17 @@ class Course(QWidget):
         ]
         self._columns = columns
         self._grids: list[tuple[QGridLayout, list[LessonCard]]] = []
-        self.all = QToolButton(self)
+        self.all = tool_button(self, "", flat=False, kind="switch")
         self.all.setCheckable(True)
-        self.all.setProperty("type", "switch")
         self.all.toggled.connect(self._toggle)
-        head = QHBoxLayout()
         done = sum(card.is_done for card in self.cards)
         text = self.tr("Course · {0} of {1} done").format(done, len(self.cards))
-        head.addWidget(labels.heading(text))
-        head.addWidget(self.all, 0, Qt.AlignmentFlag.AlignBottom)
-        head.addStretch(1)
+        head = make_row(None, labels.heading(text), self.all, STRETCH)
+        head.setAlignment(self.all, Qt.AlignmentFlag.AlignBottom)
         self._strip = _grid()
         self._groups = QWidget(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
-        column.addLayout(self._strip)
-        column.addWidget(self._groups)
-        groups = QVBoxLayout(self._groups)
-        groups.setContentsMargins(0, 0, 0, 0)
+        make_column(self, head, self._strip, self._groups)
+        groups = make_column(self._groups)
         for title, members in groupby(self.cards, key=lambda card: card.lesson.course):
             self._add_group(groups, title, list(members))
         for card in self.cards:

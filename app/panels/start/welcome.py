@@ -10,20 +10,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
 from gradwire.app.canvas.input.dropping import PASSES_DROPS
 from gradwire.app.evaluation.worker import Worker
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import (
+    STRETCH,
+    Sheet,
+    line_edit,
+    make_column,
+    make_row,
+    push_button,
+)
 from gradwire.app.panels.start.card import PICTURE, DiagramCard, Version
 from gradwire.app.panels.start.course import Course
 from gradwire.app.panels.start.thumbnails import Content, read
@@ -50,7 +49,7 @@ HEADINGS: Mapping[Group, str] = MappingProxyType(
 """Titles of the groups of examples."""
 
 
-class Welcome(QScrollArea):
+class Welcome(Sheet):
     """A page on the canvas; drops on it reach the canvas."""
 
     lessonRequested = Signal(object)
@@ -84,14 +83,10 @@ class Welcome(QScrollArea):
         self._grids: list[tuple[QGridLayout, list[DiagramCard]]] = []
         self._reader = Worker(self)  # so that the window answers meanwhile
         self._reader.finished.connect(self._draw)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAutoFillBackground(False)
         self.viewport().setAutoFillBackground(False)
         sheet = QWidget()
-        self._column = QVBoxLayout(sheet)
-        self._column.setSpacing(8)
+        self._column = make_column(sheet, margins=None, spacing=8)
         self.setWidget(sheet)
         sheet.setAutoFillBackground(False)
         self.setProperty(PASSES_DROPS, True)
@@ -138,26 +133,19 @@ class Welcome(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _add_tour(self, *, taken: bool) -> None:
-        self.tour = QPushButton(
-            self.tr("Take the tour again") if taken else self.tr("Take a tour: three minutes"), self
-        )
-        self.tour.setToolTip(self.tr("Learn by doing, on a diagram of its own"))
-        self.tour.clicked.connect(self.tourRequested)
-        row = QHBoxLayout()
-        if self._next is not None:
-            row.addWidget(self._next_button(self._next))
-        row.addWidget(self.tour)
-        row.addStretch(1)
+        text = self.tr("Take the tour again") if taken else self.tr("Take a tour: three minutes")
+        tip = self.tr("Learn by doing, on a diagram of its own")
+        lesson = [] if self._next is None else [self._next_button(self._next)]
+        self.tour = push_button(self, text, self.tourRequested.emit, tip=tip)
         self._column.addSpacing(4)
-        self._column.addLayout(row)
+        self._column.addLayout(make_row(None, *lesson, self.tour, STRETCH))
 
     def _next_button(self, lesson: LessonFile) -> QPushButton:
         """The first thing to do: the first lesson that is not done."""
         text = self.tr("Next lesson: {0} ({1} min)").format(lesson.title, lesson.minutes)
-        button = QPushButton(unmarked(text), self)
+        start = partial(self.lessonRequested.emit, lesson.path)
+        button = push_button(self, unmarked(text), start, tip=tooltip(lesson.goal))
         button.setDefault(True)
-        button.setToolTip(tooltip(lesson.goal))
-        button.clicked.connect(lambda: self.lessonRequested.emit(lesson.path))
         self.next_lesson = button
         return button
 
@@ -177,11 +165,8 @@ class Welcome(QScrollArea):
             self._column.addWidget(course)
 
     def _add_formula(self) -> None:
-        self.formula = QLineEdit(self)
-        self.formula.setPlaceholderText(self.tr("New from a formula: {0}").format(
-            "loss = mean((x @ W + b - t)**2)"
-        ))  # fmt: skip
-        self.formula.setAccessibleName(self.tr("New from a formula"))
+        hint = self.tr("New from a formula: {0}").format("loss = mean((x @ W + b - t)**2)")
+        self.formula = line_edit(self, hint, self.tr("New from a formula"))
         self.formula.setMinimumHeight(30)
         self.mistake = labels.error()
         self.formula.textEdited.connect(lambda: self.show_mistake(""))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QShowEvent
 from PySide6.QtWidgets import QHeaderView
 
 from gradwire.app.document.document import UNDO_LIMIT
-from gradwire.app.panels.tables.lines import Lines
+from gradwire.app.panels.tables.lines import Index, Lines, TableModel
 from gradwire.app.services.plain_text import tooltip
-from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QUndoStack
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from gradwire.app.document.document import Document
 
-_Index = QModelIndex | QPersistentModelIndex
 _MARK, _TEXT, _SAVED = range(3)
 
 
-class HistoryModel(QAbstractTableModel):
+class HistoryModel(TableModel):
     """States of the diagram, oldest first: mark of the current one, last change, mark of the file.
 
     Row 0 is the state before the first change that can be undone; row n that after n changes.
@@ -32,24 +31,16 @@ class HistoryModel(QAbstractTableModel):
     def __init__(self, stack: QUndoStack, parent: QWidget) -> None:
         super().__init__(parent)
         self._stack = stack
-        self._theme = LIGHT
 
     def refresh(self) -> None:
         """Read the stack again."""
         self.beginResetModel()
         self.endResetModel()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
+    def size(self) -> tuple[int, int]:
+        return self._stack.count() + 1, 3
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else self._stack.count() + 1
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else 3
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = index.row()
         current, saved = row == self._stack.index(), row == self._stack.cleanIndex()
         match role:
@@ -78,10 +69,10 @@ class HistoryModel(QAbstractTableModel):
 
     def _brush(self, row: int, column: int) -> QBrush:
         if column == _MARK:
-            return QBrush(QColor(self._theme.accent))
+            return QBrush(QColor(current_theme().accent))
         undone = row > self._stack.index()
         faint = undone or column == _SAVED
-        return QBrush(QColor(self._theme.ink_faint if faint else self._theme.ink))
+        return QBrush(QColor(current_theme().ink_faint if faint else current_theme().ink))
 
 
 class History(Lines):
@@ -100,12 +91,6 @@ class History(Lines):
         self.activated.connect(self._go)
         document.historyChanged.connect(self._follow)
         document.saved.connect(self._follow)
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self.table.set_theme(theme)
-        self.viewport().update()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -1,10 +1,10 @@
-"""Base classes of tables, and of lists with one line per item."""
+"""Base classes of tables and their models, and of lists with one line per item."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -13,7 +13,32 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
     from PySide6.QtWidgets import QWidget
 
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _PAD = 10
+
+
+class TableModel(QAbstractTableModel):
+    """Rows without children."""
+
+    def size(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        raise NotImplementedError  # each model has its own
+
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns; none by default."""
+        return ()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else self.size()[0]
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
+        return 0 if parent.isValid() else self.size()[1]
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        is_title = orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
+        return self.titles()[section] if is_title and self.titles() else None
 
 
 class Table(QTableView):
@@ -24,6 +49,20 @@ class Table(QTableView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setTabKeyNavigation(False)  # or Tab would not lead out of it
+
+    def lay_out(self, model: QAbstractItemModel, name: str) -> None:
+        """Show ``model`` without a grid, under ``name`` for assistive technology."""
+        self.setModel(model)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setAccessibleName(name)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+        self.fit_rows()
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setResizeContentsPrecision(0)  # measures visible rows only
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
 
     def set_placeholder(self, text: str) -> None:
         """Show ``text`` while there is no row."""
@@ -54,17 +93,8 @@ class Lines(Table):
 
     def lay_out(self, model: QAbstractItemModel, name: str) -> None:
         """Show ``model``, which has three columns, under ``name`` for assistive technology."""
-        self.setModel(model)
-        self.setFrameShape(self.Shape.NoFrame)
-        self.setShowGrid(False)
+        super().lay_out(model, name)
         self.setWordWrap(False)
-        self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.fit_rows()
-        header = self.horizontalHeader()
-        header.hide()
-        header.setResizeContentsPrecision(0)  # measures visible rows only
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)

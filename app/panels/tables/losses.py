@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from gradwire.app.canvas.paint.wires import swatches
 from gradwire.app.canvas.state.annotations import loss_colour
 from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_row
 from gradwire.app.services import theme
 from gradwire.runtime.diagram import PortPath
 
@@ -47,11 +48,7 @@ class Losses(QWidget):
         self.switch.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.switch.setIconSize(QSize(swatches.WIDTH, swatches.HEIGHT))
         self.switch.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 0, 8, 0)
-        row.setSpacing(8)
-        row.addWidget(self.switch)
-        row.addWidget(self.label)
+        make_row(self, self.switch, self.label, margins=(8, 0, 8, 0), spacing=8)
         self.switch.currentIndexChanged.connect(self._choose)
         self._fill(())
         theme.follow_theme(self)

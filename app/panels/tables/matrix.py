@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
-from gradwire.app.panels.tables.lines import Table
+from gradwire.app.panels.tables.lines import Index, Table, TableModel
 from gradwire.app.services.plain_text import tooltip
-from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.theme import current_theme
 from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
@@ -19,14 +18,13 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import PortPath
     from gradwire.runtime.flow import LossMatrix
 
-_Index = QModelIndex | QPersistentModelIndex
 _AGAINST = -0.1
 """Cosine below which two losses conflict."""
 _BESIDE = 2
 """Columns besides those of losses: the variable, and which losses train it."""
 
 
-class MatrixModel(QAbstractTableModel):
+class MatrixModel(TableModel):
     """One row per variable: name, a cell per loss, and the losses that train it or conflict.
 
     A cell is ``1.732 · cos 0.71``: the root mean square of the gradient, and the cosine of its
@@ -37,7 +35,6 @@ class MatrixModel(QAbstractTableModel):
         super().__init__(parent)
         self.matrix: LossMatrix | None = None
         self._placeholder = ""
-        self._theme = LIGHT
 
     def show_matrix(self, matrix: LossMatrix | None, placeholder: str) -> None:
         """Show a matrix, or ``placeholder`` unless that is empty."""
@@ -45,39 +42,29 @@ class MatrixModel(QAbstractTableModel):
         self.matrix, self._placeholder = matrix if not placeholder else None, placeholder
         self.endResetModel()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
+    def size(self) -> tuple[int, int]:
+        if self.matrix is None:
+            return bool(self._placeholder), 1
+        return len(self.matrix.variables), len(self.matrix.losses) + _BESIDE
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        if parent.isValid():
-            return 0
-        return len(self.matrix.variables) if self.matrix else bool(self._placeholder)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        if parent.isValid():
-            return 0
-        return len(self.matrix.losses) + _BESIDE if self.matrix else 1
+    def titles(self) -> tuple[str, ...]:
+        losses = [loss.block for loss in self.matrix.losses] if self.matrix else []
+        return self.tr("Variable"), *losses, self.tr("Trained by")
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        matrix = self.matrix
-        if orientation != Qt.Orientation.Horizontal or matrix is None:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            losses: list[str] = [loss.block for loss in matrix.losses]
-            return [self.tr("Variable"), *losses, self.tr("Trained by")][section]
-        if role == Qt.ItemDataRole.ToolTipRole and self.loss_at(section) is not None:
+        is_loss = orientation == Qt.Orientation.Horizontal and self.loss_at(section) is not None
+        if role == Qt.ItemDataRole.ToolTipRole and is_loss:
             return self.tr("Size of the gradient (rms), and its cosine with that of all losses")
-        return None
+        return super().headerData(section, orientation, role) if self.matrix else None
 
     def loss_at(self, column: int) -> PortPath | None:
         """The loss of a column; None for other columns."""
         losses = self.matrix.losses if self.matrix else ()
         return losses[column - 1] if 0 < column <= len(losses) else None
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         matrix = self.matrix
         if matrix is None:
             return self._placeholder if role == Qt.ItemDataRole.DisplayRole else None
@@ -91,7 +78,7 @@ class MatrixModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole and loss is not None:
             return f"{name}, {loss.block}: {self._cell(name, loss)}"
         if role == Qt.ItemDataRole.ForegroundRole and loss is None and index.column():
-            return QBrush(QColor(self._theme.warning)) if self._conflicts(name) else None
+            return QBrush(QColor(current_theme().warning)) if self._conflicts(name) else None
         return None
 
     def _cell(self, name: str, loss: PortPath) -> str:
@@ -139,34 +126,19 @@ class Matrix(Table):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.table = MatrixModel(self)
-        self.setModel(self.table)
-        self.setFrameShape(self.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setAccessibleName(self.tr("Losses and variables"))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
-        self.fit_rows()
+        self.lay_out(self.table, self.tr("Losses and variables"))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionsClickable(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setResizeContentsPrecision(0)  # measures visible rows only
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
         header.sectionClicked.connect(self._choose)
         self.clicked.connect(self._request)
         self.activated.connect(self._request)
-        follow_theme(self)
 
     def show_matrix(self, matrix: LossMatrix | None, placeholder: str = "") -> None:
         """Show a matrix, or ``placeholder`` unless that is empty."""
         self.table.show_matrix(matrix, placeholder)
         self.horizontalHeader().setVisible(self.table.matrix is not None)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self.table.set_theme(theme)
-        self.viewport().update()
 
     def _choose(self, section: int) -> None:
         loss = self.table.loss_at(section)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
-from gradwire.app.panels.tables.lines import Lines
+from gradwire.app.panels.tables.lines import Index, Lines, TableModel
 from gradwire.app.services.plain_text import tooltip
-from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.runtime.diagram import Diagnostic
 
-_Index = QModelIndex | QPersistentModelIndex
 _MARKS = {"error": "✕", "warning": "△", "info": "○"}
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
-class ProblemModel(QAbstractTableModel):
+class ProblemModel(TableModel):
     """Diagnostics, errors first: mark, place, message."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.problems: tuple[Diagnostic, ...] = ()
-        self._theme = LIGHT
 
     def show_problems(self, problems: Sequence[Diagnostic]) -> None:
         """Show problems; nothing changes if they are the same."""
@@ -39,24 +37,13 @@ class ProblemModel(QAbstractTableModel):
             self.problems = ordered
             self.endResetModel()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
+    def size(self) -> tuple[int, int]:
+        return len(self.problems), 3
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else len(self.problems)
+    def titles(self) -> tuple[str, ...]:
+        return "", self.tr("Where"), self.tr("What")
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else 3
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return ("", self.tr("Where"), self.tr("What"))[section]
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         found = self.problems[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return (_MARKS.get(found.severity, ""), str(found.location), message(found))[
@@ -67,8 +54,8 @@ class ProblemModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{found.severity}: {found}"
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:
-            colours = {"error": self._theme.error, "warning": self._theme.warning}
-            return QBrush(QColor(colours.get(found.severity, self._theme.ink_soft)))
+            colours = {"error": current_theme().error, "warning": current_theme().warning}
+            return QBrush(QColor(colours.get(found.severity, current_theme().ink_soft)))
         return None
 
 
@@ -86,7 +73,6 @@ class Problems(Lines):
         self.set_placeholder(self.tr("No problems."))
         self.clicked.connect(self._request)
         self.activated.connect(self._request)
-        follow_theme(self)
 
     def set_result(self, result: Result) -> None:
         """Show the problems of a result."""
@@ -94,11 +80,6 @@ class Problems(Lines):
         self.table.show_problems(result.diagnostics)
         if len(self.table.problems) != before:
             self.countChanged.emit(len(self.table.problems))
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self.table.set_theme(theme)
-        self.viewport().update()
 
     def _request(self, index: QModelIndex) -> None:
         self.placeRequested.emit(self.table.problems[index.row()].location)

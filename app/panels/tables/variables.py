@@ -5,17 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QMargins,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QMargins, QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -32,9 +22,10 @@ from gradwire.app.canvas.state.looks import SliderLook
 from gradwire.app.document.numbers import Slider, array_of, read_number, slider_of
 from gradwire.app.panels import labels, notation
 from gradwire.app.panels.pacing import Paced
+from gradwire.app.panels.tables.lines import Index, TableModel
 from gradwire.app.panels.tables.scrubbing import ScrubTable
 from gradwire.app.services.plain_text import tooltip
-from gradwire.app.services.theme import LIGHT, Theme, follow_theme
+from gradwire.app.services.theme import current_theme
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram import (
     MAIN,
@@ -56,21 +47,16 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.block import Block
 
-_Index = QModelIndex | QPersistentModelIndex
 _VALUE = 2
 """The column of values."""
 _OF_VALUES = frozenset(
-    {
-        Qt.ItemDataRole.EditRole,
-        Qt.ItemDataRole.ToolTipRole,
-        Qt.ItemDataRole.AccessibleTextRole,
-    }
+    {Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole}
 )
 _SLIDER, _PAD = 72, 4
 """Width of a slider and room around it, px."""
 
 
-class VariableModel(QAbstractTableModel):
+class VariableModel(TableModel):
     """One row per variable: name, shape and dtype, value, gradient (or None and the reason)."""
 
     typed = Signal(int, object)
@@ -94,28 +80,18 @@ class VariableModel(QAbstractTableModel):
             self._result = result
             self.dataChanged.emit(self.index(0, 0), self.index(len(names) - 1, 3))
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else len(self.names)
+    def size(self) -> tuple[int, int]:
+        return len(self.names), 4
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's signature
-        return 0 if parent.isValid() else 4
+    def titles(self) -> tuple[str, ...]:
+        return self.tr("Name"), self.tr("Shape"), self.tr("Value"), self.tr("Gradient")
 
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            titles = (self.tr("Name"), self.tr("Shape"), self.tr("Value"), self.tr("Gradient"))
-            return titles[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        return None
-
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
         is_number = index.column() == _VALUE and self.number(index.row()) is not None
         return flags | Qt.ItemFlag.ItemIsEditable if is_number else flags
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         number = self.number(index.row())
         try:
             wanted = read_number(str(value), number.dtype)
@@ -154,7 +130,7 @@ class VariableModel(QAbstractTableModel):
     def _shown(self, name: str) -> Any:
         return self._result.values.get(PortPath.named(name)) if self._result else None
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         name = self.names[index.row()]
         if index.column() == _VALUE and role in _OF_VALUES:
             return self._about_value(index.row(), role)
@@ -218,7 +194,7 @@ class _ValueDelegate(QStyledItemDelegate):
         super().__init__(table)
         self._table = table
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         slider, number = self._table.slider_of(index.row()), self._table.number_of(index.row())
         if slider is None or number is None:
             super().paint(painter, option, index)
@@ -230,10 +206,10 @@ class _ValueDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         room = QRectF(self._table.track_in(place)).adjusted(-KNOB, 0.0, KNOB, 0.0)
-        draw_slider(painter, look, room, self._table.theme)
+        draw_slider(painter, look, room, current_theme())
         painter.restore()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         size = super().sizeHint(option, index)
         has_slider = self._table.slider_of(index.row()) is not None
         return size.grownBy(QMargins(_SLIDER + 2 * _PAD, 0, 0, 0)) if has_slider else size
@@ -248,35 +224,24 @@ class Variables(ScrubTable):
     previewRequested = Signal(object)
     """A Change to show without making it, or None to show the diagram without one."""
     numbers = _VALUE
-    theme = LIGHT
 
     def __init__(
-        self,
-        parent: QWidget | None = None,
-        is_previewing: Callable[[], bool] = lambda: False,
+        self, parent: QWidget | None = None, is_previewing: Callable[[], bool] = lambda: False
     ) -> None:
         super().__init__(parent)
         self._is_previewing = is_previewing
         self._result: Result | None = None
         self._results = Paced(self, self._show_result)
         self.table = VariableModel(self)
-        self.setModel(self.table)
-        self.setFrameShape(self.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setAccessibleName(self.tr("Variables"))
+        self.lay_out(self.table, self.tr("Variables"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         triggers = QAbstractItemView.EditTrigger
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         self.setMouseTracking(True)
         self.setItemDelegateForColumn(_VALUE, _ValueDelegate(self))
-        self.verticalHeader().hide()
-        self.fit_rows()
         self._explain_absence("")
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setResizeContentsPrecision(0)  # measures visible rows only
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Stretch)
         self._previews = Previews(self, self.previewRequested.emit)
         self.previewed.connect(self._preview)
@@ -284,12 +249,6 @@ class Variables(ScrubTable):
         self.table.typed.connect(self._commit)
         self.clicked.connect(self._click)
         self.activated.connect(self._request)
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self.theme = theme
-        self.viewport().update()
 
     def number_of(self, row: int) -> Any:
         return self.table.number(row) if 0 <= row < len(self.table.names) else None

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QSlider,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLabel, QSlider, QToolButton, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.bars.play_bar import PlayBar
+from gradwire.app.panels.layouts import make_column, make_row, tool_button
 from gradwire.app.services.theme import follow_theme, scaled, text_width
 from gradwire.runtime.diagram import PortPath
 from gradwire.runtime.flow import number
@@ -39,13 +32,13 @@ class TrainingBar(PlayBar):
     compareRequested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, labels.caption())
         self.reset = self.icon_button(self.tr("Back to the start"), self.resetRequested.emit)
         self.play = self.icon_button("", self.played.emit)
         self.step = self.icon_button(self.tr("One step"), self.stepped.emit)
-        self._close = self.icon_button(self.tr("Close this bar, and pause"), self.closed.emit)
+        self.leave = self.icon_button(self.tr("Close this bar, and pause"), self.closed.emit)
         self.icons = {
-            self.reset: "reset", self.play: "play", self.step: "forward", self._close: "leave",
+            self.reset: "reset", self.play: "play", self.step: "forward", self.leave: "leave",
         }  # fmt: skip
         self.pace = QComboBox(self)
         for pace in PACES[:-1]:
@@ -70,7 +63,6 @@ class TrainingBar(PlayBar):
             self.compareRequested.emit,
         )
         self.compare.setCheckable(True)
-        self._text = labels.caption()
         self._lay_out()
         self.show_playing(is_playing=False)
         self.show_step(0, 0)
@@ -78,31 +70,17 @@ class TrainingBar(PlayBar):
         follow_theme(self)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        for button in (self.reset, self.play, self.step):
-            row.addWidget(button)
-        row.addWidget(self.pace)
-        row.addSpacing(4)
-        row.addWidget(self.scale, 1)
-        row.addSpacing(4)
-        for label in (self.count, self.losses, self.rate):
-            row.addWidget(label)
-            row.addSpacing(8)
-        for button in (self.curves, self.compare, self._close):
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 4, 6, 5)
-        column.setSpacing(1)
-        column.addLayout(row)
-        column.addWidget(self._text)
+        upper = make_row(
+            None,
+            self.reset, self.play, self.step, self.pace, 4, (self.scale, 1), 4,
+            self.count, 8, self.losses, 8, self.rate, 8, self.curves, self.compare, self.leave,
+            spacing=4,
+        )  # fmt: skip
+        make_column(self, upper, self._text, margins=(12, 4, 6, 5), spacing=1)
 
     def _text_button(self, text: str, tip: str, pressed: Callable[[], object]) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setToolTip(tip)
+        button = tool_button(self, text, pressed, tip=tip, flat=False)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(lambda: pressed())
         return button
 
     @property
@@ -113,12 +91,11 @@ class TrainingBar(PlayBar):
 
     def show_step(self, step: int, furthest: int, epoch: int | None = None) -> None:
         """Show the step that is shown, of those that were reached."""
-        blocked = self.scale.blockSignals(True)
-        self.scale.setMaximum(furthest)
-        self.scale.setPageStep(max(1, furthest // 20))
-        self.scale.setValue(step)
-        self.scale.setEnabled(furthest > 0)
-        self.scale.blockSignals(blocked)
+        with QSignalBlocker(self.scale):
+            self.scale.setMaximum(furthest)
+            self.scale.setPageStep(max(1, furthest // 20))
+            self.scale.setValue(step)
+            self.scale.setEnabled(furthest > 0)
         text = self.tr("step {0}").format(f"{step:,}")
         if step < furthest:
             text = self.tr("step {0} of {1}").format(f"{step:,}", f"{furthest:,}")
@@ -143,14 +120,6 @@ class TrainingBar(PlayBar):
         self.scale.setToolTip(text)
         self.scale.setAccessibleDescription(text)
 
-    def show_text(self, text: str) -> None:
-        """Show a sentence, and announce it. Its line stays, so that no button moves."""
-        labels.say(self, self._text, text)
-
-    def text(self) -> str:
-        """The sentence shown."""
-        return self._text.text()
-
     def show_playing(self, *, is_playing: bool) -> None:
         """Offer to pause, or to play."""
         name, tip = ("pause", self.tr("Pause")) if is_playing else ("play", self.tr("Play"))
@@ -167,7 +136,3 @@ class TrainingBar(PlayBar):
         label.setText(text)
         wide = round(text_width(text, self.font().pixelSize())) + 4 if text else 0
         label.setMinimumWidth(max(wide, label.minimumWidth()) if text else 0)
-
-    def draw_icons(self) -> None:
-        self._text.setMinimumHeight(self._text.fontMetrics().lineSpacing())
-        super().draw_icons()

@@ -11,18 +11,16 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
-    QLineEdit,
     QSlider,
     QSplitter,
     QToolButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import line_edit, make_column, make_row, tool_button
 from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, label_of, lines_of
 from gradwire.app.services.theme import LIGHT, follow_theme, scaled
@@ -66,10 +64,7 @@ class Curves(QWidget):
         self._theme = LIGHT
         self._touched = False
         """Whether the user has chosen curves."""
-        self.search = QLineEdit(self)
-        self.search.setPlaceholderText(self.tr("Find a curve"))
-        self.search.setAccessibleName(self.search.placeholderText())
-        self.search.setClearButtonEnabled(True)
+        self.search = line_edit(self, self.tr("Find a curve"), clears=True)
         self.search.textChanged.connect(self._filter)
         self.list = QTreeWidget(self)
         self.list.setHeaderHidden(True)
@@ -101,15 +96,12 @@ class Curves(QWidget):
         self.smoothing.setAccessibleName(self.tr("Smoothing"))
         self.smoothing.setToolTip(self.tr("Smooth the curves; their numbers stay behind, faint"))
         self.smoothing.valueChanged.connect(self.draw)
-        self.open = QToolButton(self)
-        self.open.setText(self.tr("Open Run…"))
-        self.open.setToolTip(self.tr("Show a run of gradwire train, or exported curves, as well"))
-        self.open.clicked.connect(lambda: self.openRequested.emit())
-        self.export = QToolButton(self)
-        self.export.setText(self.tr("Export"))
-        self.export.setToolTip(self.tr("Write the curves to a file"))
+        tip = self.tr("Show a run of gradwire train, or exported curves, as well")
+        request = self.openRequested.emit
+        self.open = tool_button(self, self.tr("Open Run…"), request, tip=tip, flat=False)
+        tip = self.tr("Write the curves to a file")
+        self.export = tool_button(self, self.tr("Export"), tip=tip, flat=False, kind="menu")
         self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.export.setProperty("type", "menu")
         menu = Menu(self.export)
         menu.addAction(self.tr("&Numbers (CSV)…")).triggered.connect(self.csvRequested)
         menu.addAction(self.tr("&Drawing (SVG)…")).triggered.connect(self.svgRequested)
@@ -117,42 +109,22 @@ class Curves(QWidget):
 
     def _lay_out(self) -> None:
         left = QWidget(self)
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(self.search)
-        column.addWidget(self.list, 1)
+        make_column(left, self.search, (self.list, 1), spacing=2)
         right = QWidget(self)
-        self._column = QVBoxLayout(right)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        row = QHBoxLayout()
-        row.setContentsMargins(8, 2, 6, 2)
-        row.setSpacing(10)
-        row.addWidget(self._text, 1)
         caption = labels.plain(self.tr("Smoothing"), self)
-        for widget in (
-            caption,
-            self.smoothing,
-            self.log_steps,
-            self.log_numbers,
-            self.open,
-            self.export,
-        ):
-            row.addWidget(widget)
-        self._column.addLayout(row)
+        smoothing = caption, self.smoothing, self.log_steps, self.log_numbers
+        parts = (self._text, 1), *smoothing, self.open, self.export
+        head = make_row(None, *parts, margins=(8, 2, 6, 2), spacing=10)
         self._empty = labels.body(self.tr("Curves appear here when a training runs."))
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._column.addWidget(self._empty, 1)
+        self._column = make_column(right, head, (self._empty, 1), spacing=0)
         split = QSplitter(self)
         split.addWidget(left)
         split.addWidget(right)
         split.setStretchFactor(1, 1)
         split.setSizes([scaled(190), scaled(700)])
         split.setCollapsible(1, False)
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(split)
+        make_row(self, split)
 
     def sizeHint(self) -> QSize:
         return QSize(scaled(700), scaled(190))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from gradwire.app.panels import labels
+from gradwire.app.panels.layouts import make_column
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel
@@ -59,16 +60,12 @@ class Halves(QSplitter):
 
     def _add(self, canvas: QWidget) -> None:
         half = QWidget(self)
-        column = QVBoxLayout(half)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
         title = labels.plain(parent=half)
         title.setContentsMargins(12, 4, 12, 4)
         font = title.font()
         font.setBold(True)
         title.setFont(font)
         self.titles.append(title)
-        column.addWidget(title)
-        column.addWidget(canvas, 1)
+        make_column(half, title, (canvas, 1), spacing=0)
         self.addWidget(half)
         self._halves.append(half)

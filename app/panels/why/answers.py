@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gradwire.app.panels import labels, notation
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.app.services.translation import editor
 from gradwire.runtime.flow import number
 
@@ -37,24 +39,17 @@ class Repair(QWidget):
         names = (*found.opened, *found.straight_through, *found.trained)
         sentence = labels.rich(labels.linked(found.sentence, names))
         sentence.linkActivated.connect(self.linkActivated)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(labels.heading(editor.tr("How to let the gradient through")))
-        column.addWidget(sentence)
-        self.try_button = QPushButton(editor.tr("&Try"), self)
-        self.try_button.setToolTip(editor.tr("Show the effect without changing the diagram"))
-        self.apply_button = QPushButton(editor.tr("A&pply"), self)
-        self.apply_button.setToolTip(editor.tr("Change the diagram, as one undo"))
-        self.try_button.clicked.connect(lambda: self.tried.emit(found))
-        self.apply_button.clicked.connect(lambda: self.applied.emit(found))
-        row = QHBoxLayout()
-        for button in (self.try_button, self.apply_button):
+        tip = editor.tr("Show the effect without changing the diagram")
+        take = partial(self.tried.emit, found)
+        self.try_button = push_button(self, editor.tr("&Try"), take, tip=tip)
+        tip, take = editor.tr("Change the diagram, as one undo"), partial(self.applied.emit, found)
+        self.apply_button = push_button(self, editor.tr("A&pply"), take, tip=tip)
+        buttons = self.try_button, self.apply_button
+        for button in buttons:
             button.setAccessibleDescription(found.sentence)
             button.setVisible(found.change is not None)
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
+        heading = labels.heading(editor.tr("How to let the gradient through"))
+        make_column(self, heading, sentence, make_row(None, *buttons, STRETCH), spacing=6)
 
 
 def sections(answers: Reasons) -> list[QLabel]:

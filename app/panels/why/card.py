@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
-    QColor,
-    QCursor,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QCursor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.texts import linked
+from gradwire.app.panels.layouts import STRETCH, close_button, make_column, make_row, push_button
 from gradwire.app.panels.why.placement import place_beside
 from gradwire.app.services import theme
 from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.view import CanvasView
-    from gradwire.app.services.theme import Theme
     from gradwire.runtime.flow import Fix, Verdict
 
 _WIDTH = 300
@@ -62,32 +53,26 @@ class Card(QFrame):
         self._wire = self._block = ""
         self._dismissed = self._pressed = False
         self._anchor = QRect()
-        self._theme: Theme = theme.LIGHT
         self.setAccessibleName(self.tr("Answer"))
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.title = labels.plain()
-        self.title.setProperty("type", "strong")
+        self.title = labels.strong()
         self.losses = labels.body()
         self.losses.hide()
         self.sentence = labels.rich()
         self.sentence.linkActivated.connect(self.linkActivated)
         self.trial = labels.caption()
-        self.try_button = self._button(
-            self.tr("&Try"), self.tr("Show the effect without changing the diagram")
-        )
-        self.apply_button = self._button(
-            self.tr("A&pply"), self.tr("Change the diagram, as one undo")
-        )
-        self.discard_button = self._button(
-            self.tr("&Discard"), self.tr("Leave the diagram as it is (Esc)")
-        )
-        self.more = self._button(self.tr("&More"), self.tr("Continue in the Why panel"))
-        self._connect_buttons()
+        tip = self.tr("Show the effect without changing the diagram")
+        self.try_button = push_button(self, self.tr("&Try"), self._try, tip=tip)
+        tip = self.tr("Change the diagram, as one undo")
+        self.apply_button = push_button(self, self.tr("A&pply"), self._apply, tip=tip)
+        tip, discarded = self.tr("Leave the diagram as it is (Esc)"), self.trialDiscarded.emit
+        self.discard_button = push_button(self, self.tr("&Discard"), discarded, tip=tip)
+        tip = self.tr("Continue in the Why panel")
+        self.more = push_button(self, self.tr("&More"), self.moreRequested.emit, tip=tip)
         self._lay_out()
         self.hide()
         canvas.installEventFilter(self)
         canvas.explanationLeft.connect(self.dismiss)
-        theme.follow_theme(self)
 
     @property
     def subject(self) -> str:
@@ -132,11 +117,6 @@ class Card(QFrame):
             self._canvas.setFocus()
         self._update()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colours of ``theme``."""
-        self._theme = theme
-        self.update()
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
@@ -157,7 +137,7 @@ class Card(QFrame):
             super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        used = self._theme
+        used = theme.current_theme()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(used.ink_faint), 1.0))
@@ -176,18 +156,10 @@ class Card(QFrame):
         self.sentence.setText(linked(verdict))
         text = " ".join(filter(None, [f"{self.title.text()}.", by_loss, verdict.sentence]))
         self.setAccessibleDescription(text)
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+        labels.announce(self, text)
 
-    def _button(self, text: str, tip: str) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setToolTip(tip)
-        return button
-
-    def _connect_buttons(self) -> None:
-        self.more.clicked.connect(self.moreRequested)
-        self.try_button.clicked.connect(lambda: self.repairTried.emit(self._fix))
-        self.apply_button.clicked.connect(self._apply)
-        self.discard_button.clicked.connect(self.trialDiscarded)
+    def _try(self) -> None:
+        self.repairTried.emit(self._fix)
 
     def _apply(self) -> None:
         """Apply the trial, or else the repair."""
@@ -197,30 +169,12 @@ class Card(QFrame):
             self.repairRequested.emit(self._fix)
 
     def _lay_out(self) -> None:
-        close = QToolButton(self)
-        close.setText("✕")
-        close.setAutoRaise(True)
-        close.setToolTip(self.tr("Close this card (Esc)"))
-        close.setAccessibleName(close.toolTip())
-        close.clicked.connect(self.dismiss)
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(close)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        for button in (self.try_button, self.apply_button, self.discard_button):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.more)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(10 + _EDGE + 4, 6, 8, 8)
-        self._column.setSpacing(4)
-        self._column.addWidget(self.trial)
-        self._column.addLayout(head)
-        self._column.addWidget(self.losses)
-        self._column.addWidget(self.sentence)
-        self._column.addSpacing(2)
-        self._column.addLayout(row)
+        close = close_button(self, self.tr("Close this card (Esc)"), self.dismiss)
+        head = make_row(None, (self.title, 1), close)
+        buttons = self.try_button, self.apply_button, self.discard_button, STRETCH, self.more
+        foot = make_row(None, *buttons, spacing=6)
+        parts = self.trial, head, self.losses, self.sentence, 2, foot
+        self._column = make_column(self, *parts, margins=(10 + _EDGE + 4, 6, 8, 8), spacing=4)
         self.trial.hide()
 
     # ---- place --------------------------------------------------------------------------------

@@ -24,12 +24,7 @@ _STEPS = 5
 
 
 def place_beside(
-    view: ViewState,
-    anchor: QRect,
-    size: QSize,
-    room: QRect,
-    taken: Iterable[QRect],
-    pointer: QRect,
+    view: ViewState, anchor: QRect, size: QSize, room: QRect, taken: Iterable[QRect], pointer: QRect
 ) -> QPoint:
     """The top left corner of a card of ``size`` beside ``anchor``, inside ``room``; widget px.
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.panels import labels, notation
 from gradwire.app.panels.inspector.grid import Grid
 from gradwire.app.panels.inspector.texts import linked
+from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, make_row
 from gradwire.app.panels.why.answers import Repair, sections
-from gradwire.app.panels.why.leaves import LEAF, LeafRow, leaf_head, leaf_rows
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 from gradwire.app.services.translation import editor
 from gradwire.blocks.paths import path_text
@@ -31,13 +25,19 @@ from gradwire.runtime.flow import MANY, State, Verdict, number
 from gradwire.runtime.flow.words import sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gradwire.app.evaluation.answers import Reasons
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.trees import Tree
     from gradwire.runtime.diagram import PortPath
 
+LEAF = "leaf:"
+"""Prefix of link targets that are leaves, followed by the path; alone, it means all leaves."""
+_MAX_ROWS = 100
 
-class Why(QScrollArea):
+
+class Why(Sheet):
     """The verdict on the selected wire: state, sentence and numbers, for each of several losses."""
 
     blockRequested = Signal(str)
@@ -52,9 +52,6 @@ class Why(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._diagram, self._page = Diagram(), MAIN
         self._result: Result | None = None
         self._use = ROOT
@@ -64,11 +61,8 @@ class Why(QScrollArea):
         self._answers_column: QVBoxLayout | None = None
         self._theme = LIGHT
         self._trial = ""
-        self._column = QVBoxLayout()
-        self._column.setContentsMargins(12, 2, 12, 12)
-        self._column.setSpacing(6)
         self._sheet = QWidget(self)
-        self._sheet.setLayout(self._column)
+        self._column = make_column(self._sheet, margins=(12, 2, 12, 12), spacing=6)
         self.setWidget(self._sheet)
         self._rebuild()
         follow_theme(self)
@@ -160,8 +154,7 @@ class Why(QScrollArea):
             self._add_verdicts()
             if not self._leaf:
                 self._add_leaves()
-            self._answers_column = QVBoxLayout()
-            self._answers_column.setSpacing(6)
+            self._answers_column = make_column(None, spacing=6)
             self._column.addLayout(self._answers_column)
             self._fill_answers()
             self._add_numbers(source)
@@ -230,17 +223,10 @@ class Why(QScrollArea):
             self._add_caption(self.tr("No path to {0}.").format(names))
 
     def _add_verdict(self, verdict: Verdict, title: str) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(_Swatch(QColor(self._theme.lane(verdict.state)), self))
-        words = editor.tr(verdict.state.row.title)
-        name = labels.plain(words)
-        name.setProperty("type", "strong")
-        row.addWidget(name)
-        row.addStretch(1)
-        if title:
-            row.addWidget(labels.plain(title))
-        self._column.addLayout(row)
+        swatch = _Swatch(QColor(self._theme.lane(verdict.state)), self)
+        name = labels.strong(editor.tr(verdict.state.row.title))
+        about = [labels.plain(title)] if title else []
+        self._column.addLayout(make_row(None, swatch, name, STRETCH, *about, spacing=6))
         sentence = labels.rich(linked(verdict))
         sentence.linkActivated.connect(self.blockRequested)
         self._column.addWidget(sentence)
@@ -331,3 +317,37 @@ class _Swatch(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._colour)
         painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+
+
+class LeafRow(NamedTuple):
+    """One array of a tree: its path, its state in words and colour, and its size as text."""
+
+    path: str
+    words: str
+    colour: str
+    size: str
+
+
+def leaf_rows(rows: Sequence[LeafRow]) -> QLabel:
+    """A table of leaves; each path is a link."""
+    lines = [
+        f"<tr><td>{labels.link(LEAF + row.path, row.path)}&nbsp;&nbsp;</td>"
+        f"<td><span style='color:{row.colour}'>●</span>&nbsp;{_whole(row.words)}&nbsp;&nbsp;</td>"
+        f"<td align='right'>{escape(row.size)}</td></tr>"
+        for row in rows[:_MAX_ROWS]
+    ]
+    if len(rows) > _MAX_ROWS:
+        more = editor.tr("{0} more").format(len(rows) - _MAX_ROWS)
+        lines.append(f"<tr><td>… {more}</td></tr>")
+    return labels.rich(f"<table cellspacing='2'>{''.join(lines)}</table>")
+
+
+def leaf_head(path: str) -> QLabel:
+    """The leaf that is shown on its own, with a link back to all leaves."""
+    back = labels.link(LEAF, editor.tr("all leaves"))
+    return labels.rich(f"<b>{escape(path)}</b> · {back}")
+
+
+def _whole(words: str) -> str:
+    """Words that stay on one line."""
+    return escape(words).replace(" ", "&nbsp;")

@@ -10,7 +10,7 @@ from gradwire.app.evaluation.engines import why_missing
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.plain_text import unmarked
 from gradwire.app.services.translation import editor
-from gradwire.app.shell.actions.shortcuts import REASON, show_tip
+from gradwire.app.shell.actions.building import REASON, show_tip
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.gradient import StopGradient
@@ -52,7 +52,7 @@ class ActionStates(WindowPart):
         self.show_training(is_begun=False)
         self.show_selection(self._canvas.view.selection)
         self._show_page()
-        self._close_missing("jax")
+        self.close_missing("jax")
 
     def show_selection(self, selection: Selection) -> None:
         """Enable the actions that apply to ``selection``."""
@@ -122,7 +122,7 @@ class ActionStates(WindowPart):
         for name in before | self._closed:
             self._show(name)
 
-    def _close_missing(self, engine: str) -> None:
+    def close_missing(self, engine: str) -> None:
         """Disable the choice of an engine that is not installed, and say how to install it."""
         missing = why_missing(engine)
         text = self.tr("Not installed. To install it, run {0}.").format(missing)

@@ -12,10 +12,7 @@ from gradwire.app.shell.actions.rows import Command, Row, Separator, Submenu
 
 Key = QKeySequence.StandardKey
 
-
-def _rows() -> tuple[Row, ...]:
-    """A function, since mypy only waits for the types of a window's parts in one."""
-    return (
+TABLE: tuple[Row, ...] = (
     Command("new", "file", editor.noop("&New"), lambda to: to.files.new(),
             editor.noop("Create an empty diagram"), shortcut=Key.New),
     Command("new_window", "file", editor.noop("New &Window"), lambda to: to.windows.new(),
@@ -60,20 +57,20 @@ def _rows() -> tuple[Row, ...]:
     Command("print_page", "file", editor.noop("&Print…"), lambda to: to.lazy.pictures.print_page(),
             editor.noop("Print the page on one sheet"), shortcut=Key.Print),
     Separator("file"),
-    Command("close_window", "file", editor.noop("&Close Window"), lambda to: to.close(),
+    Command("close_window", "file", editor.noop("&Close Window"), lambda to: to.frame.close(),
             editor.noop("Close this window"), shortcut="Ctrl+W"),
     Command("quit", "file", editor.noop("&Quit"), lambda to: to.windows.close_all(),
             editor.noop("Close all windows"), shortcut="Ctrl+Q"),
-    Command("undo", "edit", editor.noop("&Undo"), lambda to: to.document.undo_stack.undo(),
+    Command("undo", "edit", editor.noop("&Undo"), lambda to: to.history.undo(),
             editor.noop("Undo the last change"), shortcut=Key.Undo),
-    Command("redo", "edit", editor.noop("&Redo"), lambda to: to.document.undo_stack.redo(),
+    Command("redo", "edit", editor.noop("&Redo"), lambda to: to.history.redo(),
             editor.noop("Redo the last undone change"), shortcut=Key.Redo),
     Command("history", "edit", editor.noop("Undo &History"),
             lambda to: to.panels.show_panel("history"),
             editor.noop("List all changes, to go back or forward to any of them"),
             shortcut="Ctrl+Shift+H"),
     Separator("edit"),
-    Command("add", "add", editor.noop("&Add Block…"), lambda to: to.palette_panel.focus_search(),
+    Command("add", "add", editor.noop("&Add Block…"), lambda to: to.palette.focus_search(),
             editor.noop("Search the palette; Enter adds the block"), shortcut="Ctrl+Space"),
     Command("quick_add", "add", editor.noop("&Quick Add…"), lambda to: to.canvas.quick_add(),
             editor.noop("Add a block by its name, or a formula; also by a double-click")),
@@ -396,10 +393,7 @@ def _rows() -> tuple[Row, ...]:
     Separator("help"),
     Command("about", "help", editor.noop("&About Gradwire"), lambda to: to.help.about(),
             editor.noop("Show the version and the licence")),
-    )  # fmt: skip
-
-
-TABLE = _rows()
+)  # fmt: skip
 """Every action, menu by menu, in the order shown."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(

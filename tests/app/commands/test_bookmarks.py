@@ -140,7 +140,7 @@ class TestList:
     @pytest.fixture
     def dialog(self, marked, qtbot):
         marked.actions_by_name["edit_bookmarks"].trigger()
-        dialog = marked.bookmarks._dialog
+        dialog = marked.bookmarks.dialog
         qtbot.waitUntil(dialog.list.hasFocus)
         yield dialog
         dialog.close()
@@ -184,14 +184,14 @@ class TestList:
 
     def test_without_bookmarks_nothing_can_be_done(self, dialog, marked):
         marked.edit.change(SetViews(()))
-        assert not any(button.isEnabled() for button in dialog._buttons)
+        assert not any(button.isEnabled() for button in dialog.buttons)
         assert dialog.list.accessibleName() == "Bookmarks"
 
 
 @pytest.mark.night
 def test_without_bookmarks_the_list_says_how_to_make_one(window):
     window.actions_by_name["edit_bookmarks"].trigger()
-    dialog = window.bookmarks._dialog
+    dialog = window.bookmarks.dialog
     assert dialog.empty.isVisible()
     assert "Bookmark View" in dialog.empty.text()
     assert not dialog.list.isVisible()

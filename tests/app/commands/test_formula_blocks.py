@@ -96,7 +96,7 @@ def test_the_inspector_edits_it_and_says_where_it_is_wrong(qtbot, window):
         QTest.keyClicks(field.line, text)
         QTest.keyClick(field.line, Key.Key_Return)
         if text == "w * (x":
-            error = window.inspector.form._error_labels["expression"].text()
+            error = window.inspector.form.errors["expression"].text()
             assert "at character 5" in error and "never closed" in error
     assert formula(window, "product") == "w * tanh(x)"
 

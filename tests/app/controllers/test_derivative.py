@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
 from gradwire.app.panels.help.window import ManualWindow
+from gradwire.app.panels.lessons.derivative import ProductView
 from gradwire.app.panels.lessons.heatmap import Heatmap, JacobianTable
-from gradwire.app.panels.lessons.vector_jacobian import ProductView
 from gradwire.runtime.build import build, loss, mul, softmax, square, stop_gradient, sum, variable
 from gradwire.runtime.diagram import SetParameters
 from tests.app.mouse import click_again, double_click

@@ -249,3 +249,8 @@ def test_a_presentation_has_its_keys_first(window, qtbot):
     qtbot.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not window.presentation.active
     assert window.lazy.timeline.is_on
+
+
+def test_the_buttons_of_bars_that_play_have_icons(window):
+    for bar in (window.lazy.timeline.bar, window.training.bar):
+        assert bar.icons and not any(button.icon().isNull() for button in bar.icons)

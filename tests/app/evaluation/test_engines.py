@@ -119,7 +119,7 @@ def test_an_unknown_engine_in_the_settings_is_numpy(settings):
 def test_a_missing_engine_says_what_to_install(monkeypatch, window):
     monkeypatch.setattr("gradwire.runtime.extras.find_spec", lambda name: None)
     assert why_missing("numpy") == "" and why_missing("jax") == 'pip install "gradwire[jax]"'
-    window.states._close_missing("jax")
+    window.states.close_missing("jax")
     action = window.actions_by_name["engine_jax"]
     assert not action.isEnabled() and "gradwire[jax]" in action.toolTip()
     assert window.menus.by_name["engine"].toolTipsVisible()

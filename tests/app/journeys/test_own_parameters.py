@@ -140,7 +140,7 @@ def test_the_inspector_edits_them_and_moves_them(window, qtbot):
     assert face(window, "fc").inputs[2].text == "bias ∇ all 0.5"
     form = window.inspector.form
     form.fields["weight shape"].committed.emit([9, 9])
-    assert "value has shape" in form._errors["weight shape"]
+    assert "value has shape" in form.errors["weight shape"].text()
     form.ownRequested.emit("weight", False)
     assert "fc_weight" in blocks(window)
     click_block(qtbot, window, "fc_weight")

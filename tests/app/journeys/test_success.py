@@ -177,13 +177,14 @@ def test_what_opens_in_another_window_clears_the_error_of_this_one(window, tmp_p
 
 
 def test_a_run_that_works_again_clears_what_the_run_before_said(window):
-    result = window.evaluator.result
-    window._show_error(replace(result, error="The file is missing."))
+    result, shown = window.evaluator.result, window.presenter.resultShown
+    use, wrong = window.navigation.use, replace(result, error="The file is missing.")
+    shown.emit(wrong, use)
     assert window.notice.text() == "The file is missing."
-    window._show_error(result)
+    shown.emit(result, use)
     assert not window.notice.isVisible()
     window.document.problem.emit("Nothing was pasted.")
-    window._show_error(result)
+    shown.emit(result, use)
     assert window.notice.text() == "Nothing was pasted."
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradwire.app.canvas.input.bindings import KEYS, MOUSE
 from gradwire.app.services.keymap import FIELD, MAX_CHARACTERS, Binding, Keymap, KeymapError
-from gradwire.app.shell.actions.shortcuts import bindings
+from gradwire.app.shell.actions.building import bindings
 
 ROWS = (
     Binding(id="save", section="&File", text="&Save", defaults=("Ctrl+S",)),

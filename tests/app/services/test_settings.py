@@ -4,10 +4,11 @@ import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from gradwire.app.services import settings as module
-from gradwire.app.services.settings import Settings
+from gradwire.app.services.settings import Setting, Settings
+from gradwire.app.services.theme import THEMES
 from gradwire.app.shell.windows import Windows
 
-PROPERTIES = [name for name, kind in vars(Settings).items() if isinstance(kind, property)]
+PROPERTIES = [name for name, kind in vars(Settings).items() if isinstance(kind, property | Setting)]
 KEYS = (
     "recent", "starred", "used", "commands", "library", "shortcuts", "learner", "engine", "theme",
     "text", "rate", "still", "wire_numbers", "numbered_wires", "toolbar", "tour_taken", "geometry",
@@ -58,7 +59,7 @@ def test_no_value_keeps_a_setting_from_being_read(tmp_path, value):
     settings = filled(tmp_path / "s.ini", value)
     for name in PROPERTIES:
         getattr(settings, name)
-    assert settings.theme in ("system", *module.theme.THEMES)
+    assert settings.theme in ("system", *THEMES)
     assert 0 < settings.rate < float("inf")
 
 
@@ -87,7 +88,7 @@ def test_what_was_chosen_is_there_the_next_time(tmp_path):
     settings.rate = 0.25
     kept = (QByteArray(b"g"), QByteArray(b"s"), QByteArray(b"p"))
     settings.arrangement = kept
-    settings._store.sync()
+    settings.store.sync()
     again = open_settings()
     assert (again.theme, again.rate) == ("dark", 0.25)
     assert again.arrangement == kept
@@ -114,8 +115,8 @@ def test_one_recent_file_is_a_list_too(settings, tmp_path):
 
 
 def test_nonsense_in_the_store_is_the_default(settings):
-    settings._store.setValue("rate", "fast")
-    settings._store.setValue("geometry", "wide")
+    settings.store.setValue("rate", "fast")
+    settings.store.setValue("geometry", "wide")
     assert settings.rate == 0.1
     assert settings.arrangement[0] == QByteArray()
 

@@ -83,7 +83,7 @@ def test_it_is_remembered_and_goes_for_all_windows(window, qapp, settings):
     choose(window, qapp, "large")
     assert other.canvas.actual_zoom() == pytest.approx(16 / 13)
     assert other.actions_by_name["text_large"].isChecked()
-    assert Settings(settings._store).text == "large"
+    assert Settings(settings.store).text == "large"
 
 
 def test_a_size_that_is_not_known_is_the_normal_one(window, qapp, settings):

@@ -40,7 +40,7 @@ def play(window: MainWindow, qtbot, path: Path = LESSON) -> None:
 
 def judged(window: MainWindow, qtbot) -> None:
     """Wait until panels have moved, and what follows from it is done."""
-    room = window.lazy.lesson_room
+    room = window.lesson_room
     qtbot.wait(20)  # docks move when their layout is asked the next time
     for _ in range(2):
         room._settled.start()

@@ -104,7 +104,7 @@ def test_what_is_closed_in_a_lesson_says_why(opened):
     window.lazy.player.start()
     assert "predict" in off(window)
     require_reasons(window)
-    window.lazy.player._stop()
+    window.lazy.player.leave()
     assert "predict" not in off(window)
 
 
@@ -114,7 +114,7 @@ def lesson_file():
 
 def test_the_engine_that_is_not_installed_says_how_to_install_it(window, monkeypatch):
     monkeypatch.setattr(states, "why_missing", lambda engine: 'pip install "gradwire[jax]"')
-    window.states._close_missing("jax")
+    window.states.close_missing("jax")
     assert "engine_jax" in off(window)
     require_reasons(window)
 
@@ -146,7 +146,7 @@ def test_the_copy_of_the_tour_is_closed_without_a_question(window, qtbot, monkey
     monkeypatch.setattr(QMessageBox, "exec", lambda box: pytest.fail(box.text()))
     window.windows.start_tour(window)
     for _ in range(2):
-        window.tour._go_on()
+        window.tour_bar.next.click()
     assert window.document.undo_stack.canUndo()
     assert window.files.may_leave()
     assert not window.isWindowModified()

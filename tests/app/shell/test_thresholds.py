@@ -73,9 +73,9 @@ class TestDialog:
         for text in ("-1", "0", "nan", "inf", "much"):
             retype(qtbot, dialog.fields["vanishing"], text)
             assert window.settings.thresholds == Thresholds()
-            assert "a number above 0" in dialog._error.text()
+            assert "a number above 0" in dialog.error.text()
         retype(qtbot, dialog.fields["vanishing"], "2e-6")
-        assert dialog._error.isHidden()
+        assert dialog.error.isHidden()
         assert window.settings.thresholds.vanishing == 2e-6
 
     def test_defaults_come_back(self, window, dialog, qtbot):
@@ -103,19 +103,19 @@ class TestDialog:
 class TestKept:
     def test_they_are_there_the_next_time(self, settings):
         settings.thresholds = Thresholds(exploding=5.0, cancels=0.25)
-        settings._store.sync()
-        assert Settings(settings._store).thresholds == Thresholds(exploding=5.0, cancels=0.25)
+        settings.store.sync()
+        assert Settings(settings.store).thresholds == Thresholds(exploding=5.0, cancels=0.25)
 
     def test_older_names_are_read_until_newer_ones_are_kept(self, settings):
-        settings._store.setValue("thresholds/flood", "7")
-        settings._store.setValue("thresholds/faint_relative", "0.25")
+        settings.store.setValue("thresholds/flood", "7")
+        settings.store.setValue("thresholds/faint_relative", "0.25")
         assert settings.thresholds == Thresholds(exploding=7.0, vanishing_relative=0.25)
         settings.thresholds = Thresholds(exploding=8.0)
         assert settings.thresholds == Thresholds(exploding=8.0)
 
     @pytest.mark.parametrize("stored", ["much", "-1", "nan", "inf", ""])
     def test_what_is_of_no_use_is_the_default(self, settings, stored):
-        settings._store.setValue("thresholds/exploding", stored)
+        settings.store.setValue("thresholds/exploding", stored)
         assert settings.thresholds == Thresholds()
 
     def test_a_new_window_judges_by_them(self, settings, qtbot, opened):

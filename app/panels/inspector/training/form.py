@@ -5,25 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPalette, QPen, QPolygonF
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
 from gradwire.app.panels.inspector.rows import name_label
-from gradwire.app.panels.inspector.training.rate_preview import RatePreview
-from gradwire.app.panels.inspector.training.record import free_name, patterns_in, put, shape_of
+from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.blocks.names import NAME_RULE
 from gradwire.blocks.parameter_errors import expected_text
 from gradwire.runtime.diagram import Diagram, SetTraining
+from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,9 +24,13 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gradwire.app.evaluation.result import Result
-    from gradwire.runtime.diagram import Group, OptimiserRule
-    from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.training import Remark
+    from gradwire.runtime.diagram import AnySchedule, Group, OptimiserRule, Training
+    from gradwire.runtime.engine import Program
+    from gradwire.runtime.training import FieldPath, Remark
+
+_RATES_HEIGHT = 40
+_RATES = 160
+_RATES_MARGIN = 3.0
 
 _Path: TypeAlias = tuple[str | int, ...]
 _SHRINKS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -62,12 +59,10 @@ class TrainingForm(QWidget):
         self._training = diagram.training
         self._program: Program | None = None
         self._rows: dict[_Path, Field] = {}
-        self._errors: dict[_Path, Any] = {}
+        self.errors: dict[_Path, Any] = {}
         self._owned: dict[int, Any] = {}
         self._rates: dict[int, RatePreview] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(4)
+        self._column = make_column(self, spacing=4)
         self._inner: QWidget | None = None
         self._rebuild()
 
@@ -92,7 +87,7 @@ class TrainingForm(QWidget):
 
     def error(self, *path: str | int) -> str:
         """What is said under a field; empty for nothing."""
-        text: str = self._errors[path].text()
+        text: str = self.errors[path].text()
         return text
 
     def add_optimiser(self) -> None:
@@ -115,11 +110,9 @@ class TrainingForm(QWidget):
         if self._inner is not None:
             self._inner.hide()
             self._inner.deleteLater()
-        self._rows, self._errors, self._owned, self._rates = {}, {}, {}, {}
+        self._rows, self.errors, self._owned, self._rates = {}, {}, {}, {}
         self._inner = inner = QWidget(self)
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = make_column(inner, spacing=4)
         training = self._training
         if training is None:
             text = self.tr("Without a recipe, all variables follow all losses by SGD.")
@@ -134,11 +127,9 @@ class TrainingForm(QWidget):
                 self._row(grid, ("order",), self.tr("order"))
             self._row(grid, ("steps",), self.tr("iterations"))
             self._row(grid, ("record",), self.tr("record"))
-        foot = QHBoxLayout()
-        foot.addWidget(self._button(self.tr("Add Optimiser"), self.add_optimiser))
-        foot.addWidget(self._button(self.tr("Add Average"), self.add_average))
-        foot.addStretch(1)
-        column.addLayout(foot)
+        optimiser = push_button(self, self.tr("Add Optimiser"), self.add_optimiser)
+        average = push_button(self, self.tr("Add Average"), self.add_average)
+        column.addLayout(make_row(None, optimiser, average, STRETCH))
         self._column.addWidget(inner)
         self._show_values()
 
@@ -182,20 +173,20 @@ class TrainingForm(QWidget):
         assert isinstance(column, QVBoxLayout)
         for i in range(len(rule.groups)):
             self._group(column, index, i)
-        add = self._button(self.tr("Add Group"), lambda: self._add_group(index))
-        add.setToolTip(self.tr("Variables with a rate or a weight decay of their own"))
+        tip = self.tr("Variables with a rate or a weight decay of their own")
+        add = push_button(self, self.tr("Add Group"), lambda: self._add_group(index), tip=tip)
         column.addWidget(add, 0, Qt.AlignmentFlag.AlignLeft)
         return card
 
     def _group(self, column: QVBoxLayout, index: int, number: int) -> None:
         """Rows for the variables of a group, and for what replaces the method's numbers."""
         at: _Path = ("optimisers", index, "groups", number)
-        head = QHBoxLayout()
-        head.addWidget(labels.caption(self.tr("Group {0}").format(number + 1)), 1)
+        title = labels.caption(self.tr("Group {0}").format(number + 1))
         kept = self._value(at[:-1])
         left = (*kept[:number], *kept[number + 1 :])
-        head.addWidget(self._button(self.tr("Remove Group"), lambda: self._set_groups(index, left)))
-        column.addLayout(head)
+        text = self.tr("Remove Group")
+        remove = push_button(self, text, lambda: self._set_groups(index, left))
+        column.addLayout(make_row(None, (title, 1), remove))
         grid = _grid(column)
         self._row(grid, (*at, "variables"), self.tr("variables"))
         for name in ("lr", "weight_decay"):
@@ -226,19 +217,14 @@ class TrainingForm(QWidget):
         """A frame with a name, a button that removes it, and a grid for rows."""
         card = QFrame(self)
         card.setFrameShape(QFrame.Shape.StyledPanel)
-        column = QVBoxLayout(card)
-        column.setContentsMargins(8, 6, 8, 8)
-        head = QHBoxLayout()
         name = TextField(plain=True)
         name.setAccessibleName(self.tr("Name"))
         self._rows[*at, "name"] = name
         name.committed.connect(lambda value: self._commit((*at, "name"), value))
-        head.addWidget(name, 1)
-        head.addWidget(self._button(self.tr("Remove"), lambda: self._remove(at)))
-        column.addLayout(head)
-        self._errors[*at, "name"] = labels.error()
-        column.addWidget(self._errors[*at, "name"])
-        return card, _grid(column)
+        remove = push_button(self, self.tr("Remove"), lambda: self._remove(at))
+        error = self.errors[*at, "name"] = labels.error()
+        head = make_row(None, (name, 1), remove)
+        return card, _grid(make_column(card, head, error, margins=(8, 6, 8, 8)))
 
     def _row(self, grid: QGridLayout, path: _Path, name: str, field: Field | None = None) -> None:
         if isinstance(field, ChoiceField):
@@ -250,8 +236,8 @@ class TrainingForm(QWidget):
         row = grid.rowCount()
         grid.addWidget(name_label(name, field), row, 0)
         grid.addWidget(field, row, 1)
-        self._errors[path] = labels.error()
-        grid.addWidget(self._errors[path], row + 1, 0, 1, 2)
+        self.errors[path] = labels.error()
+        grid.addWidget(self.errors[path], row + 1, 0, 1, 2)
         self._rows[path] = field
         field.committed.connect(lambda value: self._commit(path, value))
 
@@ -261,18 +247,13 @@ class TrainingForm(QWidget):
             here = here[part] if isinstance(part, int) else getattr(here, str(part))
         return type(here).model_fields[str(path[-1])].annotation
 
-    def _button(self, text: str, act: Any) -> QPushButton:
-        button = QPushButton(text, self)
-        button.clicked.connect(lambda: act())
-        return button
-
     def _show_values(self) -> None:
         for path, field in self._rows.items():
             value = self._value(path)
             if path[-1] in _LISTS:
                 value = ", ".join(value)
             field.show_value(list(value) if isinstance(value, tuple) else value)
-            labels.show_or_hide(self._errors[path], None)
+            labels.show_or_hide(self.errors[path], None)
         for index, preview in self._rates.items():
             assert self._training is not None
             rule = self._training.optimisers[index]
@@ -299,12 +280,12 @@ class TrainingForm(QWidget):
         said: dict[_Path, Remark] = {}
         for remark in examine(self._training, self._program):
             path = remark.field
-            while path and path not in self._errors:
+            while path and path not in self.errors:
                 path = path[:-1]
             if path and (remark.is_error or path not in said):
                 before = said.get(path)
                 said[path] = before if before is not None and before.is_error else remark
-        for path, label in self._errors.items():
+        for path, label in self.errors.items():
             about = said.get(path)
             is_remark = about is not None and not about.is_error
             role = labels.Role.PlaceholderText if is_remark else labels.Role.BrightText
@@ -339,8 +320,8 @@ class TrainingForm(QWidget):
         try:
             training = type(self._training).model_validate(record)
         except ValidationError as error:
-            self._errors[path].setForegroundRole(labels.Role.BrightText)
-            labels.show_or_hide(self._errors[path], self._reason(error))
+            self.errors[path].setForegroundRole(labels.Role.BrightText)
+            labels.show_or_hide(self.errors[path], self._reason(error))
             return
         if training == self._training:
             self._show_values()
@@ -385,3 +366,96 @@ def _grid(column: QVBoxLayout) -> QGridLayout:
 def _place_of(option: str) -> tuple[int, int]:
     """Where an option stands: the rate first, and last those that all methods have."""
     return (0 if option == "lr" else 1, _LAST.index(option) + 1 if option in _LAST else 0)
+
+
+def patterns_in(text: str) -> tuple[str, ...]:
+    """The patterns in a text, between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """A name like this one that is not taken."""
+    number = 1
+    while (found := name if number == 1 else f"{name}{number}") in taken:
+        number += 1
+    return found
+
+
+def put(record: dict[str, Any], path: FieldPath, value: Any) -> None:
+    """Set a value in a recipe's record. Another kind has its own options."""
+    here: Any = record
+    for part in path[:-2] if path[-1] in ("kind", "by") else path[:-1]:
+        here = here[part]
+    if path[-1] == "kind":
+        here[path[-2]] = {"kind": value}
+    elif path[-1] == "by":
+        before = here["clip"] or {"limit": 1.0}
+        here["clip"] = None if value is None else {**before, "by": value}
+    else:
+        here[path[-1]] = value
+
+
+def shape_of(training: Training | None) -> Any:
+    """What the rows of a form depend on."""
+    if training is None:
+        return None
+    return (
+        [
+            (
+                rule.method.kind,
+                rule.schedule.kind,
+                rule.clip is None,
+                rule.accumulate > 1,
+                len(rule.groups),
+            )
+            for rule in training.optimisers
+        ],
+        len(training.averages),
+    )
+
+
+class RatePreview(QWidget):
+    """Draws the rates of a schedule; hidden while the rate is constant."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rates: list[float] = []
+        """The rates that are drawn, evenly spread over the updates."""
+        self.setFixedHeight(_RATES_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_rates(self, schedule: AnySchedule, lr: float, updates: int) -> None:
+        """Draw the rates of this many updates."""
+        from gradwire.runtime.training import rate
+
+        count = min(_RATES, updates)
+        at = [round(i * (updates - 1) / max(1, count - 1)) for i in range(count)]
+        self.rates = [rate(schedule, lr, n) for n in at]
+        self.setVisible(schedule.kind != "constant")
+        text = self.tr("From {0} to {1} in {2} updates").format(
+            number(self.rates[0]), number(self.rates[-1]), updates
+        )
+        self.setToolTip(text)
+        self.setAccessibleName(text)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, _RATES_HEIGHT)
+
+    def paintEvent(self, event: Any) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        role = QPalette.ColorRole
+        painter.fillRect(self.rect(), self.palette().color(role.Base))
+        top = max(self.rates, default=0.0) or 1.0
+        width, height = self.width() - 2 * _RATES_MARGIN, self.height() - 2 * _RATES_MARGIN
+        step = width / max(1, len(self.rates) - 1)
+        line = QPolygonF(
+            [
+                QPointF(_RATES_MARGIN + i * step, _RATES_MARGIN + height * (1 - value / top))
+                for i, value in enumerate(self.rates)
+            ]
+        )
+        painter.setPen(QPen(self.palette().color(role.Highlight), 1.5))
+        painter.drawPolyline(line)
+        painter.end()

@@ -9,7 +9,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from gradwire.app.commands.sharing.publishing import PublishCommands
 from gradwire.app.panels.dialogs.class_sheet import ClassSheet
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import load
@@ -137,7 +136,7 @@ def test_a_failure_and_a_cancelled_job_leave_nothing(
 
         return job(pulse)
 
-    monkeypatch.setattr(window.findChild(PublishCommands)._background, "run", cancelled)
+    monkeypatch.setattr(window.background, "run", cancelled)
     click(qtbot, again.save)
     assert not list(tmp_path.glob("*fan*")) and not list(tmp_path.glob(".gradwire*"))
     assert len(said) == 1

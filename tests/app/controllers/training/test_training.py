@@ -520,7 +520,7 @@ def test_another_diagram_forgets_the_training(window, qtbot):
 def test_closing_the_bar_pauses(window, qtbot):
     click(qtbot, window.toolbar.buttons["train"])
     qtbot.waitUntil(lambda: window.training.step_shown > 2)
-    click(qtbot, window.training.bar._close)
+    click(qtbot, window.training.bar.leave)
     qtbot.waitUntil(lambda: not window.training.is_playing)
     assert not window.training.bar.isVisible()
 

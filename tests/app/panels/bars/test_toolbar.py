@@ -83,7 +83,7 @@ def test_it_is_hidden_by_the_menu_and_stays_so(window, settings):
     assert window.toolbar.isVisible() and action.isChecked()
     action.trigger()
     assert not window.toolbar.isVisible() and not action.isChecked()
-    assert not Settings(settings._store).toolbar
+    assert not Settings(settings.store).toolbar
     window.actions_by_name["put_panels_away"].trigger()
     window.actions_by_name["put_panels_away"].trigger()
     assert not window.toolbar.isVisible()

@@ -104,7 +104,7 @@ class TestLoading:
         (tmp_path / "a.npy").write_text("junk")
         before = window.document.diagram
         self.load(window, monkeypatch, tmp_path / "a.npy")
-        complaint = window.inspector.form._error_labels["value"]
+        complaint = window.inspector.form.errors["value"]
         assert complaint.isVisible()
         assert "a.npy" in complaint.text()
         assert window.document.diagram is before
@@ -112,7 +112,7 @@ class TestLoading:
     def test_a_dtype_that_no_block_has_is_told(self, window, monkeypatch, tmp_path):
         np.save(tmp_path / "a.npy", np.ones(3, np.complex128))
         self.load(window, monkeypatch, tmp_path / "a.npy")
-        assert "complex128" in window.inspector.form._error_labels["value"].text()
+        assert "complex128" in window.inspector.form.errors["value"].text()
 
     def test_the_window_lives_on_while_a_large_file_is_read(self, window, monkeypatch, tmp_path):
         np.save(tmp_path / "a.npy", np.ones((40, 50), np.float32))

@@ -193,7 +193,7 @@ def test_a_refused_value_stays_with_the_reason_under_it(qtbot, inspector):
     assert inspector.changes == []
     assert field.line.text() == "two"
     assert "shape" in texts(inspector)
-    complaint = inspector.form._error_labels["shape"]
+    complaint = inspector.form.errors["shape"]
     assert complaint.isVisible()
     assert complaint.text()
 
@@ -201,14 +201,14 @@ def test_a_refused_value_stays_with_the_reason_under_it(qtbot, inspector):
 def test_a_refused_value_survives_looking_at_another_block(qtbot, inspector):
     inspector.set_selection(Selection(frozenset({"a"})))
     retype(qtbot, inspector.form.fields["shape"].line, "two")
-    reason = inspector.form._error_labels["shape"].text()
+    reason = inspector.form.errors["shape"].text()
     inspector.set_selection(Selection(frozenset({"mul"})))
     inspector.set_selection(Selection(frozenset({"a"})))
     assert inspector.form.fields["shape"].line.text() == "two"
-    assert inspector.form._error_labels["shape"].text() == reason
+    assert inspector.form.errors["shape"].text() == reason
     qtbot.keyClick(inspector.form.fields["shape"].line, Qt.Key.Key_Escape)
     assert inspector.form.fields["shape"].line.text() != "two"
-    assert not inspector.form._error_labels["shape"].isVisible()
+    assert not inspector.form.errors["shape"].isVisible()
 
 
 def test_what_is_being_typed_is_committed_when_another_block_is_selected(qtbot, inspector):
@@ -336,15 +336,15 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
     found = tuple(Diagnostic("error", at, f"Bad {at.port}.") for at in place)
     inspector.set_result(Result(diagram, diagnostics=found))
     form = inspector.form
-    assert [form._error_labels[port].text() for port in "ab"] == ["Bad a.", "Bad b."]
-    assert form._error_labels["a"].isVisible()
+    assert [form.errors[port].text() for port in "ab"] == ["Bad a.", "Bad b."]
+    assert form.errors["a"].isVisible()
     assert not form._problems.isVisible()
     retype(qtbot, form.fields["a"].value.line, "x")
-    assert "Bad a." not in form._error_labels["a"].text()
+    assert "Bad a." not in form.errors["a"].text()
     qtbot.keyClick(form.fields["a"].value.line, Qt.Key.Key_Escape)
-    assert form._error_labels["a"].text() == "Bad a."
+    assert form.errors["a"].text() == "Bad a."
     inspector.set_result(Result(diagram))
-    assert not form._error_labels["a"].isVisible()
+    assert not form.errors["a"].isVisible()
 
 
 def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, inspector, diagram):

@@ -94,7 +94,7 @@ def test_a_number_that_is_refused_is_explained_and_the_diagram_stays(window):
     before = window.document.diagram
     pull(label_of(window, "seed"), -8, -40)
     assert window.document.diagram is before
-    assert window.inspector.form._errors["seed"]
+    assert window.inspector.form.errors["seed"].text()
 
 
 def test_a_click_on_the_label_gives_the_field_the_keys(window):

@@ -22,7 +22,7 @@ def window(qtbot, window):
 
 
 def slider(window):
-    return window.inspector.form._slider
+    return window.inspector.form.slider
 
 
 def knob(bar) -> QPoint:

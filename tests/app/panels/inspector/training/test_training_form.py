@@ -100,10 +100,10 @@ def test_an_optimiser_is_added_and_removed(qtbot: Any) -> None:
     taker.click("Add Optimiser")
     assert [rule.name for rule in taker.training.optimisers] == ["opt", "opt2"]
     assert "both update" in taker.form.error("optimisers", 1, "variables")
-    label = taker.form._errors["optimisers", 1, "variables"]
+    label = taker.form.errors["optimisers", 1, "variables"]
     assert label.foregroundRole() == QPalette.ColorRole.PlaceholderText  # a remark, no error
     taker.type("q", "optimisers", 1, "variables")
-    label = taker.form._errors["optimisers", 1, "variables"]
+    label = taker.form.errors["optimisers", 1, "variables"]
     assert label.foregroundRole() == QPalette.ColorRole.BrightText
     taker.click("Remove")
     taker.click("Remove")

@@ -8,13 +8,12 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer
 from PySide6.QtGui import QColor, QCursor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradwire.app.services.settings import Settings
-    from gradwire.app.services.theme import Theme
 
 KEY = Qt.Key.Key_L
 """Held down, it shows the pointer."""
@@ -31,7 +30,6 @@ class Laser(QWidget):
     def __init__(self, over: QWidget, settings: Settings, is_wanted: Callable[[], bool]) -> None:
         super().__init__(over)
         self._over, self._settings, self._is_wanted = over, settings, is_wanted
-        self._theme = LIGHT
         self.trail: list[QPointF] = []
         """Where the pointer was, the newest place last."""
         self._fading = QTimer(self, interval=_EVERY)
@@ -40,11 +38,6 @@ class Laser(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
         over.installEventFilter(self)
-        follow_theme(self)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the colour of errors of ``theme``, which stands out most."""
-        self._theme = theme
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         match event.type():
@@ -89,7 +82,7 @@ class Laser(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            colour = QColor(self._theme.error)
+            colour = QColor(current_theme().error)
             for place in range(1, len(self.trail)):
                 share = place / len(self.trail)
                 colour.setAlphaF(0.7 * share)
@@ -99,6 +92,6 @@ class Laser(QWidget):
                 painter.drawLine(self.trail[place - 1], self.trail[place])
             if self.trail:
                 colour.setAlphaF(0.9)
-                painter.setPen(QPen(QColor(self._theme.canvas), 2.0))
+                painter.setPen(QPen(QColor(current_theme().canvas), 2.0))
                 painter.setBrush(colour)
                 painter.drawEllipse(self.trail[-1], _RADIUS, _RADIUS)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QToolButton
 from gradwire.app.panels import labels
 from gradwire.app.services.background import tell
 from gradwire.app.services.examples import SUFFIX
-from gradwire.runtime.engine.compilation import listening
+from gradwire.runtime.engine import listening
 from gradwire.runtime.publish import time_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.view import CanvasView
     from gradwire.app.evaluation.evaluator import Evaluator
     from gradwire.app.panels.tables.losses import Losses
-    from gradwire.runtime.engine.compilation import Compilation
+    from gradwire.runtime.engine import Compilation
 
 _BUSY_SHOWS_AFTER = 300
 """Milliseconds after which the status bar shows that a run is going on."""

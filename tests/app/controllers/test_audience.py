@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
-from gradwire.app.shell.audience import AudienceWindow
+from gradwire.app.panels.audience import AudienceWindow
 from gradwire.runtime.build import build, loss, square, variable
 from gradwire.runtime.diagram import load
 

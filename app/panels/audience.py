@@ -1,4 +1,4 @@
-"""A second window for the audience: the canvas and the lesson played there, until it is frozen."""
+"""A second window for the audience: pictures of widgets side by side, until it is frozen."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from PySide6.QtCore import QChildEvent, QEvent, QObject, QRectF, QSize, Qt, QTim
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from gradwire.app.panels.workspace import WindowPart
-from gradwire.app.services.theme import LIGHT, follow_theme
+from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PySide6.QtGui import QCloseEvent
 
-    from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.panels.workspace import Workspace
-    from gradwire.app.services.theme import Theme
 
 _EVERY = 40
 """Milliseconds between a change of the canvas and its picture, so that many changes are one."""
@@ -34,14 +28,12 @@ class AudienceWindow(QWidget):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._sources: tuple[QWidget, ...] = ()
-        self._theme = LIGHT
         self._pictures: list[QPixmap] = []
         self._is_frozen = self._is_taking = False
         self._later = QTimer(self, singleShot=True, interval=_EVERY)
         self._later.timeout.connect(self._take)
         self.setWindowTitle(title)
         self.setAccessibleName(self.tr("What the audience sees"))
-        follow_theme(self)
 
     @property
     def is_frozen(self) -> bool:
@@ -60,11 +52,6 @@ class AudienceWindow(QWidget):
         self._sources = sources
         self._watch(follow=True)
         self._take()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use the ground of ``theme`` around the pictures."""
-        self._theme = theme
-        self.update()
 
     def sizeHint(self) -> QSize:
         sizes = [source.size() for source in self._sources]
@@ -104,7 +91,7 @@ class AudienceWindow(QWidget):
         room, sizes = QRectF(self.rect()), [p.deviceIndependentSize() for p in self._pictures]
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            painter.fillRect(room, QColor(self._theme.canvas))
+            painter.fillRect(room, QColor(current_theme().canvas))
             wide, high = sum(s.width() for s in sizes), max((s.height() for s in sizes), default=0)
             if not wide or not high:
                 return
@@ -139,57 +126,3 @@ class AudienceWindow(QWidget):
             self._is_taking = False
         self.update()
         self.taken.emit()
-
-
-class Audience(WindowPart):
-    """Opens, freezes and closes the window for the audience of one canvas and its lesson."""
-
-    changed = Signal(bool, bool)
-    """Whether the window is open, and whether it is frozen."""
-
-    def __init__(self, workspace: Workspace, lesson: Callable[[], LessonPlayer | None]) -> None:
-        super().__init__(workspace)
-        self._lesson = lesson
-        self.window: AudienceWindow | None = None
-
-    def toggle(self) -> None:
-        """Open the window, or close it."""
-        if self.window is not None:
-            self.window.close()
-            return
-        title = self.tr("{0} — for the audience").format(self._document.name)
-        self.window = AudienceWindow(title)
-        self.window.closed.connect(self._forget)
-        self.choose()
-        self.window.show()
-        self._report()
-
-    def freeze(self) -> None:
-        """Keep what the audience sees, or let it follow again."""
-        if self.window is None:
-            self._canvas.hint(self.tr("First open the window for the audience."))
-        else:
-            self.window.freeze(frozen=not self.window.is_frozen)
-        self._report()
-
-    def close(self) -> None:
-        """Close the window, since that of the diagram is closed."""
-        if self.window is not None:
-            self.window.close()
-
-    def choose(self) -> None:
-        """Show the canvas, and beside it the step of a lesson while one is played."""
-        if self.window is not None:
-            lesson = self._lesson()
-            beside = () if lesson is None else (lesson.panel,)
-            self.window.follow(self._canvas, *beside)
-
-    def _forget(self) -> None:
-        if self.window is not None:
-            self.window.deleteLater()
-            self.window = None
-        self._report()
-
-    def _report(self) -> None:
-        window = self.window
-        self.changed.emit(window is not None, window is not None and window.is_frozen)

@@ -100,10 +100,9 @@ def _normalised(call: Call) -> tuple[Item, ...]:
     """By given statistics or, in training, by those of the batch."""
     x, gamma, beta, mean, variance = call.xs(5)
     by_batch = call.attributes.flag("is_training", True)
-    statistics = (None, None) if by_batch else (mean, variance)
     found = normalisation.batch_norm(
-        x, gamma, beta, *statistics, by_batch, call.attributes.number("epsilon", 1e-4),
-        axis=x.ndim - 1 if _channels_last(call) else 1,
+        x, gamma, beta, None if by_batch else mean, None if by_batch else variance, by_batch,
+        call.attributes.number("epsilon", 1e-4), axis=x.ndim - 1 if _channels_last(call) else 1,
     )  # fmt: skip
     named(found[0], call.name)
     return *found, None, None, None

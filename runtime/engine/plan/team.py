@@ -4,8 +4,9 @@ All of them take parts of a job until none is left: the caller from the front an
 behind, so that each has about the same rows of one value after another in its cache. A helper
 counts itself in before it looks whether a job is open, so that a caller who has closed one sees
 everybody who is still at it, and waits for them. A helper without work watches for some
-microseconds whether there is another job, since waking it takes as long, and then goes back to the
-pool of threads. Only for that does it need the interpreter, which ends after the pool does.
+microseconds whether there is another job, since waking it takes as long, then sleeps on a lock for
+some milliseconds, and then goes back to the pool of threads. Only for these does it need the
+interpreter, which ends after the pool does.
 """
 
 from __future__ import annotations
@@ -36,8 +37,13 @@ ROOM = -1
 PATIENCE = 1e-4
 """Seconds for which a thread waits awake: about what waking it takes."""
 
-JOBS = 100
-"""Jobs from one return to the interpreter to the next: it can't end before all threads are back."""
+REST = 0.02
+"""Seconds for which it then sleeps where it is woken sooner than in the pool."""
+
+JOBS, ROUNDS = 1000, 10
+"""Jobs from one return to the interpreter to the next, and returns until a thread is back in the
+pool, even if there is more to do: the interpreter can't end before all are back.
+"""
 
 _PAUSES = {
     "x86_64": "x86.sse2.pause()", "amd64": "x86.sse2.pause()",
@@ -70,8 +76,12 @@ class Team:
         self._state[_SLEEP] = ctypes.cast(_SLEEPS, ctypes.c_void_p).value or 0
         self._place = address(self._state)
         self._rooms = [Room() for _ in range(size)]
+        self._locks = [threading.Lock() for _ in range(size)]
+        """Each is taken while its thread need not wake."""
+        for lock in self._locks:
+            lock.acquire()
         self._idle = dict.fromkeys(range(size), True)
-        """Has the numbers of helpers that do not watch; who takes one out wakes it."""
+        """Has the numbers of helpers that are in the pool; who takes one out calls it."""
 
     def share(self, job: Job) -> None:
         """Make the calls of a job, with the help of at most as many threads as it is worth."""
@@ -92,17 +102,25 @@ class Team:
 
     def _wake(self, number: int) -> None:
         if self._idle.pop(number, False):
-            try:
-                threads.pool().submit(self._serve, number)
-            except RuntimeError:  # the system has no more threads, or the process is about to end
-                self.size = min(self.size, number)
+            self._call(number)
+        elif (lock := self._locks[number]).locked():
+            lock.release()
+
+    def _call(self, number: int) -> None:
+        try:
+            threads.pool().submit(self._serve, number)
+        except RuntimeError:  # the system has no more threads, or the process is about to end
+            self.size = min(self.size, number)
 
     def _serve(self, number: int) -> None:
         """Help until there was no job for a while."""
-        _function("serve")(self._place, number, 0, _patience())
+        for _ in range(ROUNDS):
+            _function("serve")(self._place, number, 0, _patience())
+            if not self._locks[number].acquire(timeout=REST):
+                break
         self._idle[number] = True
-        if self._state[_OPEN] > number:
-            self._wake(number)
+        if self._state[_OPEN] > number and self._idle.pop(number, False):
+            self._call(number)
 
 
 class Room:

@@ -10,10 +10,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.team import JOBS, Team, team
+from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.native import clearing, machine
+from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
 if TYPE_CHECKING:
@@ -65,6 +67,15 @@ def noted() -> tuple[Job, set[int]]:
     """A job of twenty parts, and the threads that have taken one."""
     found: set[int] = set()
     return job(lambda *_: (found.add(threading.get_ident()), time.sleep(0.001)), 20), found
+
+
+def clearing_step() -> Job:
+    """A job of machine code."""
+    numbers = np.ones(1 << 16, np.uint8)
+    lines = numbers[-machine.address(numbers) % clearing.LINE :]
+    places = machine.frame(clearing.CLEAR, out=lines)
+    kernel = clearing._kernel(machine.lanes())
+    return jobs.divided(kernel, places, lines.size // clearing.LINE, 10**6, numbers)
 
 
 def two_at_once() -> None:
@@ -142,12 +153,22 @@ def test_without_threads_the_caller_works_alone(
 def test_a_thread_is_back_after_so_many_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the process could not end while somebody has work for it."""
     monkeypatch.setattr("gradwire.runtime.engine.plan.team._patience", lambda: 1 << 40)
-    own, meet = Team(1), threading.Barrier(2, timeout=60)
-    for _ in range(JOBS):
-        own.share(job(lambda *_: meet.wait(), 2))
-    end = time.monotonic() + 10
+    monkeypatch.setattr("gradwire.runtime.engine.plan.team.ROUNDS", 1)
+    called: list[int] = []
+    serve = Team._serve
+
+    def note(own: Team, number: int) -> None:
+        called.append(number)
+        serve(own, number)
+
+    monkeypatch.setattr(Team, "_serve", note)
+    own, step, end = Team(1), clearing_step(), time.monotonic() + 30
+    while len(called) < 2 and time.monotonic() < end:
+        own.share(step)
+    assert len(called) > 1
+    monkeypatch.undo()
     while not own._idle and time.monotonic() < end:
-        time.sleep(0.001)
+        own.share(step)
     assert own._idle
 
 

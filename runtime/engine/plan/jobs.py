@@ -51,8 +51,7 @@ FEW = 2
 class Call(NamedTuple):
     """One call ``kernel(frame, argument, start, stop)``; ``frame`` is an address."""
 
-    kernel: Any
-    """A function of machine code, with its ``place``."""
+    kernel: Callable[..., None]
     frame: int
     argument: int
     start: int
@@ -72,7 +71,7 @@ class Job:
         self.work = work
         calls = self.calls = [call for part in parts for call in part]
         self._kept = kept
-        numbers = [(kernel.place, *others) for kernel, *others in calls]
+        numbers = [(_place(kernel), *others) for kernel, *others in calls]
         self._calls = np.array(numbers, np.int64).reshape(-1, len(Call._fields))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
         self.helpers = min(most(work), len(parts)) - 1
@@ -221,3 +220,9 @@ def divided(
     ranges = cuts(length, work, FEW) if room else cuts(length, work)
     parts = [[Call(kernel.call, place, argument, *cut)] for cut in ranges]
     return Job(parts, work, room, (numbers, kept))
+
+
+def _place(kernel: Any) -> int:
+    """The address of a kernel."""
+    place: int = kernel.place
+    return place

@@ -26,12 +26,12 @@ from gradwire.runtime.engine.plan.simplify import Same, simplify
 from gradwire.runtime.engine.plan.sparse.reading import rows_reader
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of
 from gradwire.runtime.engine.plan.tasks import (
-    CopyTask,
-    FreshCopyTask,
     FreshMemory,
     PlainTask,
     Step,
     Task,
+    copied,
+    freshly_copied,
 )
 
 if TYPE_CHECKING:
@@ -240,13 +240,13 @@ class Plan:
             if value.primitive.view and value not in self._arrays:
                 self._fresh[value] = FreshMemory(value)
                 memory.reserve(value)
-                result.append(FreshCopyTask(value, self._fresh[value]))
+                result.append(freshly_copied(value, self._fresh[value]))
         return result
 
     def _copies(self, places: Iterable[tuple[Value, Array]]) -> list[Task]:
         """Copies of the outputs that were not computed where the caller wants them."""
         wanted = [(self._same.of(value), array) for value, array in places]
-        return [CopyTask(v, array) for v, array in wanted if self._arrays[v] is not array]
+        return [copied(v, array) for v, array in wanted if self._arrays[v] is not array]
 
     def _forget_between(self, outputs: Sequence[Value]) -> None:
         """Forget the arrays of all but leaves and results: the steps have what they need."""

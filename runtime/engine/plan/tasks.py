@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,11 @@ class PlainTask(Task):
 
     def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
         """A task that fills this memory, if the value is given."""
-        return FreshTask(self, memory[self.value]) if memory else self
+        if not memory:
+            return self
+        write = memory[self.value].write
+        how = self.value, self.inputs, lambda arrays: partial(write, self.filling(arrays))
+        return GivenTask(*how, self.divides_products)
 
     def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
         """What computes the value in any array like it: for results in new memory."""
@@ -166,13 +170,21 @@ class PlainTask(Task):
 
 
 class GivenTask(Task):
-    """Leaves one value in memory that is not the plan's."""
+    """Leaves one value in memory that is not the plan's, by a step on the plan's arrays."""
 
     values = ()
 
-    def __init__(self, value: Value, inputs: Sequence[Value]) -> None:
+    def __init__(
+        self,
+        value: Value,
+        inputs: Sequence[Value],
+        step: Callable[[Arrays], Step],
+        divides_products: bool = False,
+    ) -> None:
         self.value = value
         self.inputs = inputs
+        self.divides_products = divides_products
+        self._step = step
 
     @property
     def owner(self) -> Any:
@@ -184,17 +196,24 @@ class GivenTask(Task):
         """The value."""
         return (self.value,)
 
-
-class CopyTask(GivenTask):
-    """Copies a value to an array of the caller, where it could not be computed in it."""
-
-    def __init__(self, value: Value, target: Array) -> None:
-        super().__init__(value, (value,))
-        self._target = target
-
     def bind(self, arrays: Arrays) -> list[Step]:
-        """One copy."""
-        return [copying(arrays[self.value], self._target)]
+        """One step."""
+        return [self._step(arrays)]
+
+
+def copied(value: Value, target: Array) -> Task:
+    """Copies a value to an array of the caller, where it could not be computed in it."""
+    return GivenTask(value, (value,), lambda arrays: copying(arrays[value], target))
+
+
+def freshly_copied(value: Value, memory: FreshMemory) -> Task:
+    """Copies a result that may be a view into new memory."""
+
+    def step(arrays: Arrays) -> Step:
+        source = arrays[value]
+        return partial(memory.write, filling(source, np.empty_like(source, order="C")))
+
+    return GivenTask(value, (value,), step)
 
 
 class FreshMemory:
@@ -241,45 +260,6 @@ class FreshMemory:
         if len(self._given) < _HELD:
             self._given.append(array)
         return array
-
-
-class FillingTask(Protocol):
-    """A task that can compute its value in any array like it."""
-
-    value: Value
-    inputs: Sequence[Value]
-    divides_products: bool
-
-    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
-        """What computes the value in such an array."""
-        ...
-
-
-class FreshTask(GivenTask):
-    """A result that no task reads, written into new memory."""
-
-    def __init__(self, task: FillingTask, memory: FreshMemory) -> None:
-        super().__init__(task.value, task.inputs)
-        self.divides_products = task.divides_products
-        self._task = task
-        self._memory = memory
-
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that finds or makes an array and fills it."""
-        return [partial(self._memory.write, self._task.filling(arrays))]
-
-
-class FreshCopyTask(GivenTask):
-    """A result that may be a view, copied into new memory."""
-
-    def __init__(self, value: Value, memory: FreshMemory) -> None:
-        super().__init__(value, (value,))
-        self._memory = memory
-
-    def bind(self, arrays: Arrays) -> list[Step]:
-        """One step that finds or makes an array and copies to it."""
-        source = arrays[self.value]
-        return [partial(self._memory.write, filling(source, np.empty_like(source, order="C")))]
 
 
 def _joining(value: Value, inputs: Sequence[Array], out: Array) -> Step | None:

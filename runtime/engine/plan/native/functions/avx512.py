@@ -24,8 +24,8 @@ LANES = 16
 """float32 in a register."""
 
 _SINGLES, _BITS = "<16 x float>", "<16 x i32>"
-_MASK, _ROUND = ("i16", "-1"), ("i32", "4")
-"""All elements; and the rounding that there is."""
+_MASK = "i16", "-1"
+"""All elements."""
 
 _LOG2 = 0.693359375, -2.12194440e-4
 """log 2 as a sum; products of the first term with small multiples of 1/16 are exact."""
@@ -58,13 +58,11 @@ class Registers(Arithmetic):
         call = f"call {named}({', '.join(map(' '.join, operands))})"
         return self.w.put(f"declare {named}({kinds})\n{call}")
 
-    def _masked(self, name: str, *operands: tuple[str, str]) -> str:
-        zeros = _SINGLES, "zeroinitializer"
-        return self._whole(f"mask.{name}.ps.512", *operands, zeros, _MASK, _ROUND)
-
     def scaled(self, x: str, n: str) -> str:
         """``2ᵏ·x``, where k is n rounded down; subnormal and infinite where it must be."""
-        return self._masked("scalef", (_SINGLES, x), (_SINGLES, n))
+        zeros = _SINGLES, "zeroinitializer"
+        operands = (_SINGLES, x), (_SINGLES, n), zeros, _MASK, ("i32", "4")
+        return self._whole("mask.scalef.ps.512", *operands)
 
     def reciprocal(self, x: str) -> str:
         """``1 / x`` with a relative error below 2⁻¹⁴."""

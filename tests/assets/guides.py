@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GUIDES = sorted((MANUAL / "extend").glob("*.md"))
-_COPIED = ("app", "runtime", "blocks", "tests", "assets", "pyproject.toml")
+_COPIED = ("app", "runtime", "blocks", "tests", "assets", ".types", "pyproject.toml")
 _PLACE = re.compile(r"# ([\w./-]+)\n")
 
 
@@ -29,13 +29,15 @@ def copy_sources(folder: Path) -> None:
     """Copy what a guide may change, and what its commands need."""
     for name in _COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc"))
+            shutil.copytree(
+                ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("*.pyc")
+            )
         else:
             shutil.copy(ROOT / name, folder / name)
 
 
 def write_edits(guide: Path, folder: Path) -> list[str]:
-    """Make the edits of a guide in a copy; the places that were written."""
+    """Make the edits of a guide in a copy; the files that were written."""
     written = []
     for fence in fences(guide.read_text(encoding="utf-8")):
         named = _PLACE.match(fence.text)
@@ -48,14 +50,14 @@ def write_edits(guide: Path, folder: Path) -> list[str]:
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             (folder / place).write_text(text.lstrip("\n"), encoding="utf-8")
         elif fence.language == "diff":
-            _apply(text, folder / place)
+            place = str(_apply(text, folder / place).relative_to(folder))
         else:
             continue
         written.append(place)
     return written
 
 
-def _apply(diff: str, place: Path) -> None:
+def _apply(diff: str, place: Path) -> Path:
     lines = diff.splitlines(keepends=True)
     before = "".join(line[1:] or "\n" for line in lines if not line.startswith("+"))
     after = "".join(line[1:] or "\n" for line in lines if not line.startswith("-"))
@@ -68,6 +70,7 @@ def _apply(diff: str, place: Path) -> None:
         f"These lines do not stand once in {place}, but in {found}:\n{before}"
     )
     found[0].write_text(texts[found[0]].replace(before, after), encoding="utf-8")
+    return found[0]
 
 
 def run_commands(guide: Path, folder: Path) -> str:

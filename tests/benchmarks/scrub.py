@@ -28,7 +28,7 @@ from gradwire.app.document.numbers import Number
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.services.garbage import GarbageCollector
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell import main_window, parts
+from gradwire.app.shell import main_window
 from gradwire.blocks.library.arithmetic import Mul
 from gradwire.blocks.library.losses import Loss
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -217,7 +217,7 @@ def main() -> None:
     collector = GarbageCollector()
     folder = tempfile.TemporaryDirectory()
     settings = Settings(QSettings(f"{folder.name}/settings.ini", QSettings.Format.IniFormat))
-    parts.CanvasView = Canvas
+    main_window.CanvasView = Canvas
     window = main_window.MainWindow(settings)
     window.resize(1600, 1000)
     window.show()

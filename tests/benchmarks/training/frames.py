@@ -34,7 +34,7 @@ from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import Evaluation
 from gradwire.app.services.garbage import GarbageCollector
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell import main_window, parts
+from gradwire.app.shell import main_window
 from gradwire.app.shell.application import TURN, _spare_cores
 from gradwire.runtime.diagram import load
 from gradwire.runtime.training.course import Course
@@ -132,7 +132,7 @@ def measured(path: Path, seconds: float, profiles: bool) -> str:
     settings = Settings(QSettings(f"{folder.name}/settings.ini", QSettings.Format.IniFormat))
     in_thread, in_window = (cProfile.Profile(time.thread_time) for _ in range(2))
     evaluator = Evaluator(in_thread if profiles else None)
-    with evaluator.patched(), patch.object(parts, "CanvasView", Canvas):
+    with evaluator.patched(), patch.object(main_window, "CanvasView", Canvas):
         window = main_window.MainWindow(settings)
         window.resize(1280, 720)
         window.show()

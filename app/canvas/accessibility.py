@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject, QPoint, QRect
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -30,7 +30,6 @@ from gradwire.app.canvas.scene.focus import (
     port_number,
 )
 from gradwire.app.canvas.scene.geometry import Bend
-from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.widget import CanvasWidget
 from gradwire.app.services.translation import editor
@@ -175,17 +174,17 @@ class Tree(QAccessibleWidget):
                 return blocks + (port_number(scene, child.focus) or 0)
 
     def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
-        scene, camera = self.view.scene, self.view.camera
-        at = self._canvas.mapFromGlobal(QPoint(x, y)).toTuple()
-        if (port := port_at(scene, camera, *at)) is not None:
+        scene, places = self.view.scene, self._canvas.context.places
+        at = QPointF(self._canvas.mapFromGlobal(QPoint(x, y)))
+        if (port := places.port_at(at)) is not None:
             return self.item(port_focus(scene, port))
-        if (block := block_at(scene, camera, *at)) is not None:
+        if (block := places.block_at(at)) is not None:
             return self.item(Focus(FocusKind.BLOCK, scene.names[block]))
-        if (bend := bend_at(scene, camera, *at)) is not None:
+        if (bend := places.bend_at(at)) is not None:
             return self.item(Focus(FocusKind.BEND, *scene.bend_name(bend)))
-        if (wire := wire_at(scene, camera, *at, self.view.lane_count)) is not None:
+        if (wire := places.wire_at(at)) is not None:
             return self.item(Focus(FocusKind.WIRE, scene.wire_keys[wire]))
-        note = note_at(scene, camera, *at)
+        note = places.note_at(at)
         return None if note is None else self.item(Focus(FocusKind.NOTE, note))
 
     def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not

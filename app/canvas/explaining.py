@@ -8,7 +8,6 @@ from PySide6.QtCore import QPointF, QTimer
 
 from gradwire.app.canvas.paint.blocks.faces import symbol_place
 from gradwire.app.canvas.scene.camera import PLAIN
-from gradwire.app.canvas.scene.hits import block_at
 from gradwire.blocks.library.gradient import StopGradient
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Explaining:
     def is_on_stop(self, at: QPointF) -> bool:
         """Whether the symbol of a StopGradient is at a widget position."""
         view = self._context.view
-        block = block_at(view.scene, view.camera, at.x(), at.y())
+        block = self._context.places.block_at(at)
         if block is None or not isinstance(view.scene.blocks[block], StopGradient):
             return False
         return symbol_place(view, block).contains(at)
@@ -62,7 +61,7 @@ class Explaining:
     def symbol_at(self, at: QPointF) -> str | None:
         """Name of the block whose symbol is at a widget position; far away, of any block there."""
         view = self._context.view
-        block = block_at(view.scene, view.camera, at.x(), at.y())
+        block = self._context.places.block_at(at)
         if block is None or not (
             view.camera.zoom < PLAIN or symbol_place(view, block).contains(at)
         ):

@@ -1,13 +1,15 @@
-"""Where the items of the shown page lie in the widget."""
+"""Where the items of the shown page lie in the widget, and what lies at a point of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QPointF, QRect
 
 from gradwire.app.canvas.paint.drawing import widget_rect
+from gradwire.app.canvas.scene import hits
+from gradwire.app.canvas.scene.hits import PORT_HIT_RADIUS
 from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """Where blocks, ports and wires are shown."""
+    """Where blocks, ports and wires are shown, and which of them is at a point of the widget."""
 
     def __init__(self, context: CanvasContext) -> None:
         self._context = context
@@ -25,6 +27,31 @@ class Places:
         """The scene point at a widget position."""
         at = np.array([position.x(), position.y()], float)
         return Point(*self._context.view.camera.to_scene(at).tolist())
+
+    def port_at(self, at: QPointF, radius: float = PORT_HIT_RADIUS) -> int | None:
+        """The port nearest to a widget point."""
+        view = self._context.view
+        return hits.port_at(view.scene, view.camera, at.x(), at.y(), radius)
+
+    def block_at(self, at: QPointF) -> int | None:
+        """The topmost block under a widget point."""
+        view = self._context.view
+        return hits.block_at(view.scene, view.camera, at.x(), at.y())
+
+    def bend_at(self, at: QPointF) -> int | None:
+        """The bend nearest to a widget point."""
+        view = self._context.view
+        return hits.bend_at(view.scene, view.camera, at.x(), at.y())
+
+    def wire_at(self, at: QPointF) -> int | None:
+        """The wire nearest to a widget point, by its curve or one of its lanes."""
+        view = self._context.view
+        return hits.wire_at(view.scene, view.camera, at.x(), at.y(), view.lane_count)
+
+    def note_at(self, at: QPointF) -> str | None:
+        """The topmost note under a widget point."""
+        view = self._context.view
+        return hits.note_at(view.scene, view.camera, at.x(), at.y())
 
     def middle(self) -> Point:
         """The scene point in the middle of the widget."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gradwire.app.canvas.scene.hits import block_at, port_at, wire_at
 from gradwire.app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 from gradwire.app.services.plain_text import tooltip
 
@@ -34,7 +33,7 @@ class EventFilter(QObject):
         match event.type():
             case QEvent.Type.ToolTip:
                 at, widget = cast("QHelpEvent", event), self._context.widget
-                tip = "" if self._is_covered(at.globalPos()) else self._tip(at.pos())
+                tip = "" if self._is_covered(at.globalPos()) else self._tip(QPointF(at.pos()))
                 QToolTip.showText(at.globalPos(), tooltip(tip), widget)
                 return True
             case QEvent.Type.KeyPress:
@@ -60,16 +59,16 @@ class EventFilter(QObject):
         widget = self._context.widget
         return widget.childAt(widget.mapFromGlobal(at)) is not None
 
-    def _tip(self, at: QPoint) -> str:
+    def _tip(self, at: QPointF) -> str:
         view = self._context.view
-        scene, camera, annotations = view.scene, view.camera, view.annotations
-        if (port := port_at(scene, camera, at.x(), at.y())) is not None:
+        scene, annotations, places = view.scene, view.annotations, self._context.places
+        if (port := places.port_at(at)) is not None:
             return port_tip(annotations.page, port)
-        if (block := block_at(scene, camera, at.x(), at.y())) is not None:
+        if (block := places.block_at(at)) is not None:
             known = scene.names[block] == self._context.explained
             return (
                 "" if known else block_tip(annotations.page, block, view.status(scene.names[block]))
             )
-        wire = wire_at(scene, camera, at.x(), at.y(), view.lane_count)
+        wire = places.wire_at(at)
         known = wire is None or scene.wire_keys[wire] == self._context.explained
         return "" if wire is None or known else wire_tip(annotations, wire)

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 
 from gradwire.app.canvas.input.entry.inline_fields import LineEdit
 from gradwire.app.canvas.paint.guesses import block_chip, wire_chip
-from gradwire.app.canvas.scene.hits import wire_at
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.translation import editor
 
@@ -172,7 +171,7 @@ class Guessing(QObject):
             is_shown = guess.text and key in view.scene.wire_index
             if is_shown and wire_chip(view, key, guess).contains(at):
                 return key
-        wire = wire_at(view.scene, view.camera, at.x(), at.y(), view.lane_count)
+        wire = self._context.places.wire_at(at)
         below = None if wire is None else view.scene.wire_keys[wire]
         return below if below in asked else None
 

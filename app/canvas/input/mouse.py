@@ -17,7 +17,6 @@ from gradwire.app.canvas.input.gestures.lifting import LiftSelection
 from gradwire.app.canvas.input.gestures.resizing import ResizeView, view_grip_at
 from gradwire.app.canvas.input.gestures.wiring import DrawWire
 from gradwire.app.canvas.scene.focus import port_focus
-from gradwire.app.canvas.scene.hits import bend_at, block_at, note_at, port_at, wire_at
 from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.runtime.diagram import PortName
@@ -105,11 +104,10 @@ class Mouse:
         a wire, or add.
         """
         at, context = self._clicked_twice(event.position()), self.context
-        scene, camera = context.view.scene, context.view.camera
+        scene, places = context.view.scene, context.places
         if self._port_at(at) is not None:
             return
-        block = block_at(scene, camera, at.x(), at.y())
-        note = note_at(scene, camera, at.x(), at.y())
+        block, note = places.block_at(at), places.note_at(at)
         if (number := context.numbers.at(at)) is not None:
             context.inline_editor.edit_number(number)
         elif block is not None and isinstance(scene.blocks[block], PageBlock):
@@ -118,9 +116,9 @@ class Mouse:
             self._show_derivative(name, at)
         elif block is not None:
             context.inline_editor.edit_at(scene.names[block], at)
-        elif bend_at(scene, camera, at.x(), at.y()) is not None:
+        elif places.bend_at(at) is not None:
             self._press_left(at, adding=False)
-        elif (wire := wire_at(scene, camera, at.x(), at.y(), context.view.lane_count)) is not None:
+        elif (wire := places.wire_at(at)) is not None:
             self._bend(at, scene.wire_keys[wire])
         elif note is not None:
             context.inline_editor.edit_note(note)
@@ -147,7 +145,7 @@ class Mouse:
         context.overlays.leave_explanation()
         context.selection.select_wire(wire)
         context.edits.bend_wire(at)
-        if (bend := bend_at(context.view.scene, context.view.camera, at.x(), at.y())) is not None:
+        if (bend := context.places.bend_at(at)) is not None:
             corner = context.view.scene.bends[bend]
             self._prepared = (at, lambda start: DragSelection(context, start, corner))
 
@@ -192,25 +190,25 @@ class Mouse:
 
     def _press_left(self, at: QPointF, *, adding: bool) -> None:
         context = self.context
-        scene, camera, x, y = context.view.scene, context.view.camera, at.x(), at.y()
+        scene, camera, places = context.view.scene, context.view.camera, context.places
         if (port := self._port_at(at)) is not None:
             self._prepared = (at, lambda start: self._draw_wire(start, port))
             self._click = lambda: context.explaining.explain_port(port)
-        elif (pulled := view_grip_at(scene, camera, x, y)) is not None:
+        elif (pulled := view_grip_at(scene, camera, at.x(), at.y())) is not None:
             self._ensure_selected(Selection(frozenset({scene.names[pulled]})))
             self._prepared = (at, lambda start: ResizeView(context, start, pulled))
-        elif (block := block_at(scene, camera, x, y)) is not None:
+        elif (block := places.block_at(at)) is not None:
             self._press_block(at, block, adding=adding)
-        elif (grip := grip_at(scene, camera, x, y)) is not None:
+        elif (grip := grip_at(scene, camera, at.x(), at.y())) is not None:
             context.selection.set(Selection(notes=frozenset({grip})))
             self._prepared = (at, lambda start: ResizeNote(context, start, grip))
-        elif (bend := bend_at(scene, camera, x, y)) is not None:
+        elif (bend := places.bend_at(at)) is not None:
             item = Selection(bends=frozenset({scene.bend_name(bend)}))
             self._press_item(at, item, scene.bends[bend], adding=adding)
-        elif (wire := wire_at(scene, camera, x, y, context.view.lane_count)) is not None:
+        elif (wire := places.wire_at(at)) is not None:
             context.selection.set(Selection(wire=scene.wire_keys[wire]))
             context.explaining.explain(scene.wire_keys[wire])
-        elif (note := note_at(scene, camera, x, y)) is not None:
+        elif (note := places.note_at(at)) is not None:
             corner = np.array(scene.page.notes[note].at)
             self._press_item(at, Selection(notes=frozenset({note})), corner, adding=adding)
         else:
@@ -220,17 +218,16 @@ class Mouse:
 
     def _port_at(self, at: QPointF) -> int | None:
         """The port at a point; beside the port itself, a number of the face comes first."""
-        view = self.context.view
-        port = port_at(view.scene, view.camera, at.x(), at.y())
-        if port is None or port_at(view.scene, view.camera, at.x(), at.y(), _PORT_SEEN) is not None:
+        places = self.context.places
+        port = places.port_at(at)
+        if port is None or places.port_at(at, _PORT_SEEN) is not None:
             return port
         return port if self.context.numbers.at(at) is None else None
 
     def _press_alt(self, at: QPointF, *, adding: bool) -> None:
         """Prepare to lift a block out of its wires, or a lasso where there is none."""
         context = self.context
-        scene, camera = context.view.scene, context.view.camera
-        block = None if adding else block_at(scene, camera, at.x(), at.y())
+        scene, block = context.view.scene, None if adding else context.places.block_at(at)
         if block is None:
             kept = self._kept(adding=adding)
             self._prepared = (at, lambda start: Lasso(context, start, kept))
@@ -242,11 +239,10 @@ class Mouse:
     def _press_right(self, at: QPointF) -> None:
         """Prepare the context menu of the item or port there, or a cut."""
         context = self.context
-        scene, camera, x, y = context.view.scene, context.view.camera, at.x(), at.y()
-        block = block_at(scene, camera, x, y)
-        wire = wire_at(scene, camera, x, y, context.view.lane_count)
-        bend, note = bend_at(scene, camera, x, y), note_at(scene, camera, x, y)
-        port = port_at(scene, camera, x, y)
+        scene, places = context.view.scene, context.places
+        block, wire = places.block_at(at), places.wire_at(at)
+        bend, note = places.bend_at(at), places.note_at(at)
+        port = places.port_at(at)
         if port is None and block is not None:
             self._ensure_selected(Selection(frozenset({scene.names[block]})))
         elif port is None and bend is not None:
@@ -352,7 +348,7 @@ class Mouse:
         port = self._port_at(at)
         if port != view.near_port:
             self.context.show(near_port=port)
-        bend = bend_at(view.scene, view.camera, at.x(), at.y())
+        bend = self.context.places.bend_at(at)
         self.context.explaining.trace(None if port is not None else self._wire_below(at))
         number = self.context.numbers.at(at) if port is None else None
         self.context.numbers.hover(number)
@@ -371,13 +367,11 @@ class Mouse:
         """Whether a corner that resizes a view or a note is there."""
         place = (self.context.view.scene, self.context.view.camera, at.x(), at.y())
         return view_grip_at(*place) is not None or (
-            block_at(*place) is None and grip_at(*place) is not None
+            self.context.places.block_at(at) is None and grip_at(*place) is not None
         )
 
     def _wire_below(self, at: QPointF) -> str | None:
         """Key of the wire under the pointer; None if a block covers it."""
-        scene, camera = self.context.view.scene, self.context.view.camera
-        if block_at(scene, camera, at.x(), at.y()) is not None:
-            return None
-        wire = wire_at(scene, camera, at.x(), at.y(), self.context.view.lane_count)
-        return None if wire is None else scene.wire_keys[wire]
+        places = self.context.places
+        wire = None if places.block_at(at) is not None else places.wire_at(at)
+        return None if wire is None else self.context.view.scene.wire_keys[wire]

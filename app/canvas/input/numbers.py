@@ -14,7 +14,6 @@ from gradwire.app.canvas.paint.blocks.numbers import (
     slider_track,
 )
 from gradwire.app.canvas.paint.blocks.sliders import KNOB
-from gradwire.app.canvas.scene.hits import block_at
 from gradwire.app.document.numbers import (
     Number,
     Scrub,
@@ -56,7 +55,7 @@ class Numbers:
     def at(self, at: QPointF) -> Number | None:
         """The number at a point of the widget."""
         view = self._context.view
-        block = block_at(view.scene, view.camera, at.x(), at.y())
+        block = self._context.places.block_at(at)
         return None if block is None else number_at(view, block, at)
 
     def value(self, number: Number) -> Any:

@@ -62,7 +62,8 @@ class FaceCache:
         """By look without numbers, the only one with numbers that has a picture."""
         self._zoom = self._ratio = 0.0
         self._theme: Theme | None = None
-        self._bytes = 0
+        self.size = 0
+        """Bytes of all pictures."""
         self._frame = 0
         self._drawn = 0
         self._spent = 0.0
@@ -89,7 +90,7 @@ class FaceCache:
         self._for_known = self._allowed * (_SHARPENED if zooming else 1.0)
         if theme is not self._theme:
             self._shrink(0.0)
-        elif self._bytes > limit:
+        elif self.size > limit:
             self._shrink(_LEFT * limit)
         self._frame += 1
         self._zoom, self._ratio, self._theme = zoom, ratio, theme
@@ -151,7 +152,7 @@ class FaceCache:
     def _shrink(self, size: float) -> None:
         """Drop pictures until they take up no more than ``size`` bytes, the unused ones first."""
         for look, _ in sorted(self._pictures.items(), key=lambda known: known[1].frame):
-            if self._bytes <= size:
+            if self.size <= size:
                 break
             self._drop(look)
         self._newest = {bare: look for bare, look in self._newest.items() if look in self._pictures}
@@ -161,12 +162,12 @@ class FaceCache:
 
     def _keep(self, look: Look, pixmap: QPixmap) -> Picture:
         made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio, self._frame)
-        self._bytes += made.size
+        self.size += made.size
         return made
 
     def _drop(self, look: Look | None) -> None:
         if look is not None and (dropped := self._pictures.pop(look, None)) is not None:
-            self._bytes -= dropped.size
+            self.size -= dropped.size
 
 
 def margin(zoom: float, ratio: float) -> float:

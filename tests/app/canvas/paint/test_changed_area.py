@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas.paint.frame_cache import FrameCache
+from gradwire.app.canvas.scene import detours
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from gradwire.app.canvas.view import CanvasView
@@ -320,18 +321,16 @@ def test_a_drop_paints_hardly_anything_and_its_undo_hardly_more_than_the_wires(
     shown.removeEventFilter(painted)
 
 
-def test_a_detour_that_is_found_paints_hardly_more_than_its_wire(shown, qtbot):
+def test_a_detour_that_is_found_paints_hardly_more_than_its_wire(shown, qtbot, monkeypatch):
     blocks = {name: block("Tanh") for name in ("a", "between", "b", "c")}
     layout = {"a": (0, 0), "between": (300, 0), "b": (600, 0), "c": (0, 250)}
     given = diagram(blocks, {"b.x": "a.out"}, layout)
-    Shell(shown, given)
+    shown.set_diagram(diagram(blocks, {}, layout))
     shown.set_camera(Camera(0.7, 20.0, 40.0))
     rest(shown, qtbot)
-    scene = shown.view.scene
     shown.context.content.refine_timer.blockSignals(True)
-    scene._detours._pending[:], scene._detours._sizes[:] = True, 0
-    scene._update_wires(np.arange(1))
-    shown.update()
+    monkeypatch.setattr(detours, "AT_ONCE", 0)
+    shown.set_diagram(given)
     straight = pixels(seen(shown))
     painted = Painted(shown)
     shown.context.content.refine()

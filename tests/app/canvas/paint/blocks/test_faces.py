@@ -383,7 +383,7 @@ class TestCache:
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
         for number in range(20):
             cache.picture(replace(LOOK, sections=(Section("", Readout(((str(number),),))),)))
-        assert cache._bytes == 2 * cache.picture(LOOK.bare()).size
+        assert cache.size == 2 * cache.picture(LOOK.bare()).size
 
     def test_numbers_over_a_bare_picture_lie_as_in_a_whole_one(self, qapp):
         cache, changed = FaceCache(), replace(LOOK, sections=(Section("", Readout((("7",),))),))

@@ -37,11 +37,11 @@ def test_what_moved_before_all_are_gone_is_forgotten():
 
 def test_a_moved_block_costs_a_look_at_its_piece_alone(monkeypatch):
     monkeypatch.setattr(spatial_index, "_PIECE", 16)
-    scene, looked = Scene(diagram_of(200), "main"), []
-    find = scene._places._squares._sides_of
+    looked, find = [], Scene.squares_in
     monkeypatch.setattr(
-        scene._places._squares, "_sides_of", lambda some: looked.append(some.start) or find(some)
+        Scene, "squares_in", lambda self, some: looked.append(some.start) or find(self, some)
     )
+    scene = Scene(diagram_of(200), "main")
     scene.bounds()
     looked.clear()
     scene.place(np.array([60]), np.array([[5_000.0, 40.0]]))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import shiboken6
 from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPainter, QPen
+    from PySide6.QtGui import QFont, QPainter, QPen
 
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.state.view_state import ViewState
@@ -54,6 +55,20 @@ def draw_frame(painter: QPainter, box: QRectF, pen: QPen, room: float) -> None:
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(box.adjusted(-room, -room, room, room), room + 3.0, room + 3.0)
+
+
+def draw_tag(
+    painter: QPainter, box: QRectF, text: str, letters: QFont, colours: tuple[str, str], pen: QPen,
+    corner: float,
+) -> None:  # fmt: skip
+    """Draw a text in a rounded box, in the ``colours`` of the letters and of their ground."""
+    ink, ground = colours
+    painter.setPen(pen)
+    painter.setBrush(QColor(ground))
+    painter.drawRoundedRect(box, corner, corner)
+    painter.setPen(QColor(ink))
+    painter.setFont(letters)
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
 def snapped(points: Floats, ratio: float) -> Floats:

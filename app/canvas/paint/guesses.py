@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from gradwire.app.canvas.paint.drawing import draw_frame, widget_rect
+from gradwire.app.canvas.paint.drawing import draw_frame, draw_tag, widget_rect
 from gradwire.app.canvas.paint.legible import apart
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
@@ -89,12 +89,9 @@ def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> N
     colour = theme.error if guess.stage is GuessStage.WRONG else theme.accent
     is_open = guess.stage is GuessStage.OPEN
     line = Qt.PenStyle.DashLine if is_open else Qt.PenStyle.SolidLine
-    painter.setPen(QPen(QColor(colour), 1.5, line))
-    painter.setBrush(QColor(theme.canvas))
-    painter.drawRoundedRect(box, box.height() / 2.0, box.height() / 2.0)
-    painter.setPen(QColor(colour if is_open else theme.ink))
-    painter.setFont(font(scaled(SMALL), bold=True))
-    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), _words(guess))
+    letters, rim = font(scaled(SMALL), bold=True), QPen(QColor(colour), 1.5, line)
+    colours = colour if is_open else theme.ink, theme.canvas
+    draw_tag(painter, box, _words(guess), letters, colours, rim, box.height() / 2.0)
 
 
 def _paint_frame(painter: QPainter, view: ViewState, name: str) -> None:

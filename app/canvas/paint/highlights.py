@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint import glyphs
-from gradwire.app.canvas.paint.drawing import draw_lines
+from gradwire.app.canvas.paint.drawing import draw_lines, draw_tag
 from gradwire.app.canvas.paint.legible import legible_scale
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.canvas.scene.lane_paths import STEPS
@@ -75,12 +75,8 @@ def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, t
     painter.translate(x, y)
     painter.scale(unit, unit)
     box = QRectF(-width / 2.0, -glyphs.RADIUS, width, 2 * glyphs.RADIUS)
-    painter.setPen(QPen(QColor(theme.canvas), 1.5))
-    painter.setBrush(QColor(theme.accent))
-    painter.drawRoundedRect(box, glyphs.RADIUS, glyphs.RADIUS)
-    painter.setPen(QColor(theme.on_accent))
-    painter.setFont(letters)
-    painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+    colours, rim = (theme.on_accent, theme.accent), QPen(QColor(theme.canvas), 1.5)
+    draw_tag(painter, box, text, letters, colours, rim, glyphs.RADIUS)
     painter.restore()
 
 
@@ -104,12 +100,8 @@ def paint_siblings(painter: QPainter, view: ViewState, key: str) -> None:
 def paint_wire_ends(painter: QPainter, view: ViewState, key: str, area: QRectF) -> None:
     """Paint labels at both ends; at the edge of ``area`` for an end outside it."""
     for text, box in end_labels(view, key, area):
-        painter.setPen(QPen(QColor(view.theme.hairline), 1.0))
-        painter.setBrush(QColor(view.theme.field))
-        painter.drawRoundedRect(box, 4.0, 4.0)
-        painter.setPen(QColor(view.theme.ink))
-        painter.setFont(font(scaled(SMALL)))
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+        colours, rim = (view.theme.ink, view.theme.field), QPen(QColor(view.theme.hairline), 1.0)
+        draw_tag(painter, box, text, font(scaled(SMALL)), colours, rim, 4.0)
 
 
 def end_labels(

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.blocks.faces import paint_badges_over
-from gradwire.app.canvas.paint.drawing import draw_frame, draw_lines, widget_rect
+from gradwire.app.canvas.paint.drawing import draw_frame, draw_lines, draw_tag, widget_rect
 from gradwire.app.canvas.paint.legible import apart
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
@@ -76,12 +76,8 @@ def _paint_changes(painter: QPainter, view: ViewState, changes: Mapping[str, str
     boxes = [change_box(view, rect, metrics, text, within) for rect, text in here]
     is_near = view.camera.zoom >= NUMBERS
     for number in range(len(boxes)) if is_near else apart(boxes):
-        painter.setPen(QPen(QColor(theme.accent), 1.0))
-        painter.setBrush(QColor(theme.canvas))
-        painter.drawRoundedRect(boxes[number], 5.0, 5.0)
-        painter.setPen(QColor(theme.ink))
-        painter.setFont(letters)
-        painter.drawText(boxes[number], int(Qt.AlignmentFlag.AlignCenter), here[number][1])
+        colours, rim = (theme.ink, theme.canvas), QPen(QColor(theme.accent), 1.0)
+        draw_tag(painter, boxes[number], here[number][1], letters, colours, rim, 5.0)
 
 
 def change_box(

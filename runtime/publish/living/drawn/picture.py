@@ -21,6 +21,7 @@ from gradwire.runtime.diagram.layout.measures import FOOT, HEADER
 from gradwire.runtime.diagram.model import MAIN, PLAIN, ports
 from gradwire.runtime.diagram.pages import used_by, uses_made
 from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName
+from gradwire.runtime.engine.flat import COMPILED
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.notes import asks
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 Json = Any
 _ROWS, _COLUMNS = 3, 4
 """Size of the largest array that a face shows in full."""
-_MOST_USES = 200
+_MOST_USES, _MOST_STEPS = 200, 10_000
+"""Uses of pages that a reader can enter: steps of long Scans, which take no room, and others."""
 VIEW_SIDE = 9.0
 """From the sides of a view to what it shows."""
 NO_VIEWS: Mapping[InstancePath, Picture] = MappingProxyType({})
@@ -76,13 +78,16 @@ def pictures(
 
 
 def _uses(diagram: Diagram) -> dict[InstancePath, str]:
-    found, waiting = {ROOT: MAIN}, [ROOT]
+    found, waiting, steps = {ROOT: MAIN}, [ROOT], 0
     for use in waiting:
         for name in diagram.pages[found[use]].blocks:
             block = used_by(diagram, found[use], name)
             if block is None:
                 continue
-            inside = list(uses_made(use / name, block, _MOST_USES - len(found)))
+            repeats = isinstance(block, Scan) and block.steps > COMPILED.long
+            most = _MOST_STEPS - steps if repeats else _MOST_USES - len(found) + steps
+            inside = list(uses_made(use / name, block, most))
+            steps += len(inside) * repeats
             found |= dict.fromkeys(inside, block.page)
             waiting += inside
     return found

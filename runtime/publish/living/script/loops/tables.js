@@ -193,17 +193,19 @@ function withRuns(data, names) {
 
 // The numbers of rows in a column, and where each row starts.
 function flattened(table) {
-  const {parts, rows} = table.parts ? table : new Folded(table, []), numbers = [], starts = [0];
+  const {parts, rows, length} = table.parts ? table : new Folded(table, []), flat = rows.map((row) => row.flat(2));
+  const total = parts.reduce((sum, {at, width, count}) => sum + count * flat.slice(at, at + width).flat().length, 0);
+  const numbers = new Int32Array(total), starts = new Int32Array(length + 1);
+  let place = 0, end = 0;
   for (const {at, width, count, changes} of parts) {
-    const first = rows.slice(at, at + width).map((row) => row.flat(2)), by = first.map((_, k) => flatOf(rows[at + k], changes[k]));
-    for (let times = 0; times < count; times++) {
+    const first = flat.slice(at, at + width), by = first.map((_, k) => flatOf(rows[at + k], changes[k]));
+    for (let times = 0; times < count; times++)
       for (let k = 0; k < width; k++) {
-        for (let i = 0; i < first[k].length; i++) numbers.push(first[k][i] + by[k][i] * times);
-        starts.push(numbers.length);
+        for (let i = 0; i < first[k].length; i++) numbers[end++] = first[k][i] + by[k][i] * times;
+        starts[++place] = end;
       }
-    }
   }
-  return {numbers: Int32Array.from(numbers), starts};
+  return {numbers, starts};
 }
 
 // [forward value, conditions], of which as much is made as is read.

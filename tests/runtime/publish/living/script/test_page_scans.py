@@ -106,7 +106,8 @@ def test_operations_of_a_step_of_a_long_loop(browser: Browser, pages: Pages) -> 
     page = opened(browser, pages.of("layer", layer("gru", 20)))
     values = Session(layer("gru", 20), fast=False).run().values
     page.run("(living.enter('rnn/11/'), living.time.detail(true), 0)")
-    place = """living.time.events.filter((e) => e.path === 'rnn/11/linear1' && e.phase === 'forward')
+    place = """living.time.events
+        .filter((e) => e.path === 'rnn/11/linear1' && e.phase === 'forward')
         .map((e) => living.time.inside.step(e.path, e.phase, e.place))"""
     steps = page.run(f"{place}.map(([name, formula, array]) => [name, formula, [...array.d]])")
     assert len(steps) > 2 and steps[-1][0] == "out"

@@ -105,6 +105,23 @@ def squashed(steps: int, kind: str = "Tanh") -> Diagram:
     return gw.build(gw.loss(gw.sum(out["y"]), name="A"), gw.loss(gw.sum(out["h_n"]), name="B"))
 
 
+def packed(steps: int) -> Diagram:
+    """A tree is carried, and each step gives one."""
+
+    @gw.page
+    def cell(x: Node, s: Node) -> dict[str, Node]:
+        h, c = gw.block("Pick", s, path="h"), gw.block("Pick", s, path="c")
+        new = gw.tanh(gw.variable("w", 0.5, dtype="float64") * h + x)
+        after = gw.block("Pack", new, c * 0.9 + new, keys="h, c")
+        return {"s_n": after, "y": after}
+
+    x = gw.variable("x", np.linspace(-1, 1, steps), dtype="float64")
+    h = gw.variable("h", [0.4, -0.2], dtype="float64")
+    start = gw.block("Pack", h, gw.variable("c", [0.1, 0.2], dtype="float64"), keys="h, c")
+    out = gw.scan(cell, x, start, steps=steps, over="x", carry={"s": "s_n"}, name="s")
+    return gw.build(gw.loss(gw.sum(gw.block("Pick", out["y"], path="c"))))
+
+
 def noisy(steps: int) -> Diagram:
     """Steps that draw numbers: each is another block."""
 
@@ -126,6 +143,7 @@ LOOPS: dict[str, Callable[[int], Diagram]] = {
     "ended": partial(stopped, ends=True),
     "inside short": inside_short,
     "trained inside": trained_inside,
+    "tree": packed,
     "two losses": squashed,
 }
 FLOAT32 = ("lstm", "gru", "stacked", "stopped")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from numpy import typing as npt
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 1_000_000
 """Numbers of all arrays that a page keeps in memory: about 8 MB."""
+MOST_COMPUTED = 20_000_000
+"""Numbers of all arrays in all steps of loops, of which a page keeps only some."""
 MOST_OPERATIONS = 20_000
 DTYPES = frozenset({"float64", "float32", "bool"}) | frozenset(INTEGERS)
 _WITHOUT_KERNEL = frozenset({LEAF.name, CONSTANT.name, RESHAPE.name, "collect"})
@@ -48,11 +51,17 @@ def require_data(tapes: Sequence[Tape]) -> None:
 
 
 def _obstacles(tape: Tape) -> Iterator[str]:
-    if (count := _operations(tape)) > MOST_OPERATIONS:
+    count = len(tape.ops)
+    computed = total = sum(op.value.size for op in tape.ops)
+    uses = (str(path) for paths in tape.program.flat.uses.values() for path in paths)
+    if (count > MOST_OPERATIONS or total > MOST_ELEMENTS) and is_long(uses):
+        count, total = _as_loops(tape.data["ops"])
+    if count > MOST_OPERATIONS:
         yield f"It has {count:,} operations, and a page computes {MOST_OPERATIONS:,}."
-    total = sum(op.value.size for op in tape.ops)
     if total > MOST_ELEMENTS:
         yield f"It computes {total:,} numbers, and a page {MOST_ELEMENTS:,}."
+    if computed > MOST_COMPUTED:
+        yield f"Its loops compute {computed:,} numbers, and those of a page {MOST_COMPUTED:,}."
     for op in tape.ops:
         value = op.value
         if value.dtype not in DTYPES:
@@ -63,12 +72,35 @@ def _obstacles(tape: Tape) -> Iterator[str]:
             yield inexact(str(value.owner))
 
 
-def _operations(tape: Tape) -> int:
-    """How many operations a page has: of what repeats with the steps of a long loop, one period."""
-    uses = (str(path) for paths in tape.program.flat.uses.values() for path in paths)
-    if len(tape.ops) <= MOST_OPERATIONS or not is_long(uses):
-        return len(tape.ops)
-    return len(repeats(tape.data["ops"]).rows)
+def _as_loops(ops: Sequence[Sequence[Any]]) -> tuple[int, int]:
+    """How many operations a page has, and how many numbers it keeps: those of one period of what
+    repeats, and of all periods what is read outside of one. What is summed is added up at once.
+    """
+    rows, runs = repeats(ops)
+    first: list[int] = []
+    row_of: list[int] = []
+    times = [1] * len(rows)
+    for start, width, count, _ in runs:
+        row_of += range(row_of[-1] + 1 if row_of else 0, start)
+        first.append(len(row_of))
+        row_of += [*range(start, start + width)] * count
+    row_of += range(row_of[-1] + 1 if row_of else 0, len(rows))
+    loops = {
+        row: (at, width, count)
+        for at, (start, width, count, _) in zip(first, runs, strict=True)
+        for row in range(start, start + width)
+    }
+    for place, (name, inputs, *_) in enumerate(ops):
+        at, width, _ = loops.get(row_of[place], (place, 1, 1))
+        period = at + (place - at) // width * width
+        is_apart = row_of[place] not in loops
+        for x in inputs if not (is_apart and name == "collect") else ():
+            if is_apart or not period <= x < period + width:
+                while ops[x][0] == "reshape":
+                    x = ops[x][1][0]
+                times[row_of[x]] = loops.get(row_of[x], (0, 1, 1))[2]
+    sizes = (prod(row[2]) for row in rows)
+    return len(rows), sum(size * count for size, count in zip(sizes, times, strict=True))
 
 
 def _is_computed(primitive: Primitive) -> bool:

@@ -18,6 +18,7 @@ from gradwire.runtime.publish.living.computing import limits
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish, published
 from tests.runtime.publish.living.node import NODE, run
+from tests.runtime.publish.living.test_loops import layer
 from tests.runtime.publish.living.writing.test_html import small
 
 
@@ -85,6 +86,19 @@ def test_blocks_of_plugins_live_if_their_arithmetic_is_known() -> None:
         publish(made_of("Sech"))
     picture = published(made_of("Sech"))
     assert "no arithmetic for 'sech' of own" in picture.obstacle and "<script" not in picture.html
+
+
+def test_what_a_long_loop_computes_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all its steps what is read outside of a step is kept."""
+    monkeypatch.setattr(limits, "MOST_OPERATIONS", 170)
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 1500)
+    assert not published(layer("lstm", 20)).obstacle
+    assert "operations, and a page computes 170" in published(layer("lstm", 8)).obstacle
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 900)
+    assert "numbers, and a page 900" in published(layer("lstm", 20)).obstacle
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 1500)
+    monkeypatch.setattr(limits, "MOST_COMPUTED", 2000)
+    assert "Its loops compute" in published(layer("lstm", 20)).obstacle
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")

@@ -58,21 +58,10 @@ def argument(record: Record) -> Any:
     raise UnsupportedError(f"an argument of kind {kind[:40]}")
 
 
-_PLAIN = frozenset(
-    {
-        "as_int",
-        "as_ints",
-        "as_float",
-        "as_floats",
-        "as_bool",
-        "as_bools",
-        "as_string",
-        "as_strings",
-        "as_int_lists",
-        "as_float_lists",
-        "as_operator",
-    }
-)
+_PLAIN = frozenset({
+    "as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools", "as_string", "as_strings",
+    "as_int_lists", "as_float_lists", "as_operator",
+})  # fmt: skip
 
 
 def _symbol(record: Record) -> Any:

@@ -34,16 +34,8 @@ _BLOCKS = {
 _PRECISIONS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
 
 
-def _block(kind: str) -> Elementwise:
-    return lambda stage, params, *inputs: stage.block(kind, *inputs)
-
-
-def _bitwise(op: str) -> Elementwise:
-    return lambda stage, params, a, b: el.bitwise(op, a, b)
-
-
-def _shift(op: str) -> Elementwise:
-    return lambda stage, params, a, b: put("Bits", a, b, op=op)
+def _block(kind: str, **parameters: str) -> Elementwise:
+    return lambda stage, params, *inputs: stage.block(kind, *inputs, **parameters)
 
 
 def _shift_right_logical(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
@@ -92,7 +84,7 @@ def _reduce_precision(stage: Stage, params: Params, x: Staged) -> Staged:
 
 ELEMENTWISE: dict[str, Elementwise] = {
     **{name: _block(kind) for name, kind in _BLOCKS.items()},
-    **{op: _bitwise(op) for op in ("and", "or", "xor")},
+    **{op: lambda _, params, a, b, op=op: el.bitwise(op, a, b) for op in ("and", "or", "xor")},
     "abs": lambda _, params, x: put("Where", x >= 0, x, -x) if x.is_float else put("Abs", x),
     "cbrt": lambda _, params, x: el.cube_root(x),
     "clamp": _clamp,
@@ -115,7 +107,7 @@ ELEMENTWISE: dict[str, Elementwise] = {
     ),
     "rsqrt": lambda _, params, x: 1.0 / put("Sqrt", x),
     "select_n": _where,
-    "shift_left": _shift("left"),
-    "shift_right_arithmetic": _shift("right"),
+    "shift_left": _block("Bits", op="left"),
+    "shift_right_arithmetic": _block("Bits", op="right"),
     "shift_right_logical": _shift_right_logical,
 }  # fmt: skip

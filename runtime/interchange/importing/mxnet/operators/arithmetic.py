@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from gradwire.runtime.interchange.importing.meanings.elementwise import hypotenuse
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -49,16 +50,12 @@ def _truth(kind: str, logic: bool = False) -> Function:
     return compare
 
 
-def _hypotenuse(a: Staged, b: Staged) -> Staged:
-    return put("Sqrt", put("Square", a) + put("Square", b))
-
-
 def _named() -> tuple[dict[str, Operator], dict[str, Operator]]:
     """The operators of equal shapes and numbers, and those that broadcast."""
     functions = {name: _truth(kind) for name, kind in _COMPARISONS.items()}
     functions |= {name: partial(put, kind) for name, kind in _BLOCKS.items()}
     pairs = {**functions, **{name: _truth(kind, logic=True) for name, kind in _LOGIC.items()}}
-    pairs["hypot"] = _hypotenuse
+    pairs["hypot"] = hypotenuse
     keeping = {f"_{name}": _pair(function) for name, function in pairs.items()}
     keeping |= {f"_{name}_scalar": _with_number(f) for name, f in functions.items()}
     keeping |= {f"elemwise_{name}": keeping[f"_{name}"] for name in _BLOCKS}

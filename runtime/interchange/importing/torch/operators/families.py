@@ -18,20 +18,9 @@ from gradwire.runtime.interchange.importing.torch.operators import (
 from gradwire.runtime.interchange.importing.torch.operators.table import find
 
 FAMILIES = (
-    activations,
-    arithmetic,
-    convolutions,
-    creation,
-    indexing,
-    losses,
-    norms,
-    ordering,
-    products,
-    recurrent,
-    reductions,
-    scattering,
-    shapes,
-)
+    activations, arithmetic, convolutions, creation, indexing, losses, norms, ordering, products,
+    recurrent, reductions, scattering, shapes,
+)  # fmt: skip
 """The modules that fill the table."""
 
 __all__ = ["FAMILIES", "find"]

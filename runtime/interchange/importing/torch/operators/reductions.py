@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
@@ -34,27 +35,19 @@ def _reduced(kind: str, x: Staged, dim: Dim = None, keepdim: bool = False) -> St
     return reductions.reduce(kind, x, _over(x, dim), keepdim)
 
 
-def _typed(x: Staged, dtype: str | None, of_bool: str = "bool") -> Staged:
-    """In a dtype, where one is given; booleans in one of their own."""
-    return x.stage.cast(x, dtype or (of_bool if x.dtype == "bool" else x.dtype))
+def _typed(reduced: Callable[..., Staged], of_bool: str = "bool") -> Operator:
+    """In a dtype, and with results in it, where one is given; booleans in one of their own."""
 
-
-def _running(kind: str, of_bool: str) -> Operator:
-    def row(_: Stage, x: Staged, dim: int, dtype: str | None = None) -> Staged:
-        y = reductions.running(kind, _typed(x, dtype, of_bool), dim)
+    def row(_: Stage, x: Staged, *args: Any, dtype: str | None = None, **more: Any) -> Staged:
+        own = of_bool if x.dtype == "bool" else x.dtype
+        y = reduced(x.stage.cast(x, dtype or own), *args, **more)
         return y if dtype is None else x.stage.cast(y, dtype)
 
     return row
 
 
 def _sum(kind: str, of_bool: str = "bool") -> Operator:
-    def row(
-        _: Stage, x: Staged, dim: Dim = None, keepdim: bool = False, dtype: str | None = None
-    ) -> Staged:
-        y = _reduced(kind, _typed(x, dtype, of_bool), dim, keepdim)
-        return y if dtype is None else x.stage.cast(y, dtype)
-
-    return row
+    return _typed(partial(_reduced, kind), of_bool)
 
 
 def _truth(kind: str) -> Operator:
@@ -94,15 +87,10 @@ def _with_mean(row: Callable[..., Staged]) -> Operator:
 
 
 def _matrix_norm(
-    stage: Stage,
-    x: Staged,
-    order: float | str | None = None,
-    dim: Dim = None,
-    keepdim: bool = False,
-    dtype: str | None = None,
+    x: Staged, order: float | str | None = None, dim: Dim = None, keepdim: bool = False
 ) -> Staged:
     """The p-norm of a vector, or a norm of matrices."""
-    x, over = _typed(x, dtype), axes(dim, x.ndim)
+    over = axes(dim, x.ndim)
     if order in (None, "fro") or len(over) == 1:
         return reductions.norm(x, order, _over(x, dim), keepdim)
     if isinstance(order, str) or abs(order) not in (1, math.inf):
@@ -133,12 +121,13 @@ enter({
     "var.correction var.dim var": _variance(root=False),
     "std.correction std.dim std": _variance(root=True),
     "var_mean": _with_mean(_variance(root=False)), "std_mean": _with_mean(_variance(root=True)),
-    "linalg_norm": _matrix_norm,
-    "norm linalg_vector_norm": lambda _, x, order=2, dim=None, keepdim=False, dtype=None: (
-        reductions.norm(_typed(x, dtype), order, _over(x, dim), keepdim)
-    ),
+    "linalg_norm": _typed(_matrix_norm),
+    "norm linalg_vector_norm": _typed(lambda x, order=2, dim=None, keepdim=False: (
+        reductions.norm(x, order, _over(x, dim), keepdim)
+    )),
     "dist": lambda _, a, b, p=2: reductions.norm(a - b, p),
-    "cumsum": _running("CumulativeSum", "int64"), "cumprod": _running("CumulativeProduct", "bool"),
+    "cumsum": _typed(partial(reductions.running, "CumulativeSum"), "int64"),
+    "cumprod": _typed(partial(reductions.running, "CumulativeProduct")),
     "logcumsumexp": lambda _, x, dim: reductions.running_log_sum_exp(x, dim),
     "diff": lambda _, x, n=1, dim=-1, prepend=None, append=None: reductions.differences(
         cat([part for part in (prepend, x, append) if part is not None], dim), dim, n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime import extras
+from gradwire.runtime.data.files.zips import directory
 from gradwire.runtime.diagram.files.regular import answered, open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 from gradwire.runtime.gc_pause import uncollected
@@ -61,34 +63,27 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        "ONNX",
-        (".onnx",),
-        "onnx.recognition:is_onnx",
-        "onnx.importing:import_onnx",
-        ("google.protobuf", "onnx"),
-    ),
+    Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx",
+           ("google.protobuf", "onnx")),
     Format("PyTorch", (".pt2",), "torch.recognition:is_pt2", "torch.program:import_pt2"),
-    Format(
-        "Keras", (".keras",), "keras.recognition:is_keras", "keras.importer:import_keras", ("h5py",)
-    ),
-    Format(
-        "TensorFlow SavedModel",
-        (".pb",),
-        "tensorflow.recognition:is_saved_model",
-        "tensorflow.importer:import_saved_model",
-        ("google.protobuf",),
-    ),
-    Format(
-        "TensorFlow graph",
-        (".pb",),
-        "tensorflow.recognition:is_graph_def",
-        "tensorflow.importer:import_graph_def",
-        ("google.protobuf",),
-    ),
+    Format("Keras", (".keras",), "keras.recognition:is_keras", "keras.importer:import_keras",
+           ("h5py",)),
+    Format("TensorFlow SavedModel", (".pb",), "tensorflow.recognition:is_saved_model",
+           "tensorflow.importer:import_saved_model", ("google.protobuf",)),
+    Format("TensorFlow graph", (".pb",), "tensorflow.recognition:is_graph_def",
+           "tensorflow.importer:import_graph_def", ("google.protobuf",)),
     Format("MXNet", (".json",), "mxnet.recognition:is_mxnet", "mxnet.importer:import_mxnet"),
-)
+)  # fmt: skip
 """All formats. One that may begin like another comes after it."""
+
+
+def names_in_zip(head: bytes, path: Path) -> bytes:
+    """The directory of a zip file, with the names in it; empty for what is none."""
+    try:
+        with open_regular(path) as file:
+            return directory(file) if head.startswith(b"PK") else b""
+    except (FileError, OSError, zipfile.BadZipFile):
+        return b""
 
 
 def format_of(path: Path) -> Format:

@@ -21,9 +21,8 @@ _FUNCTIONS: dict[str, Callable[[Staged], Staged]] = {
     "leaky_relu": lambda x: put("LeakyRelu", x, slope=0.2),
     "selu": act.selu,
     "relu6": act.relu6,
-    "hard_sigmoid": lambda x: put("Clip", x + 3.0, min=0.0, max=6.0) * (1 / 6),
-    "hard_silu": lambda x: x * _FUNCTIONS["hard_sigmoid"](x),
-    "hard_swish": lambda x: x * _FUNCTIONS["hard_sigmoid"](x),
+    "hard_sigmoid": act.hard_sigmoid,
+    **dict.fromkeys(("hard_silu", "hard_swish"), lambda x: x * act.hard_sigmoid(x)),
     "mish": act.mish,
     "log_sigmoid": act.log_sigmoid,
 }

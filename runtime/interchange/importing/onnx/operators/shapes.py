@@ -101,24 +101,11 @@ def _pad(node: Node) -> Staged:
     return shapes.pad(x, widths, value, mode)
 
 
-@rule("Expand")
-def _expand(node: Node) -> Staged:
-    x, shape = node.x(), require_small(node, node.known_integers(1) or [])
-    return node.stage.broadcast(x, np.broadcast_shapes(shape, x.shape))
-
-
 @rule("Tile")
 def _tile(node: Node) -> Staged:
     x, repeats = node.x(), node.known_integers(1) or []
     require_small(node, [n * r for n, r in zip(x.shape, repeats, strict=True)])
     return shapes.tile(x, repeats)
-
-
-@rule("Shape")
-def _shape(node: Node) -> Staged:
-    end = node.integer("end", len(node.x().shape))
-    part = node.x().shape[node.integer("start") : end]
-    return node.stage.constant(np.asarray(part, np.int64))
 
 
 @rule("ConstantOfShape")
@@ -174,6 +161,12 @@ def _blocks(meaning: Callable[[Staged, int, bool], Staged]) -> Rule:
 
 
 RULES |= {
+    "Expand": lambda node: node.stage.broadcast(node.x(), np.broadcast_shapes(
+        require_small(node, node.known_integers(1) or []), node.x().shape
+    )),
+    "Shape": lambda node: node.stage.constant(np.asarray(
+        node.x().shape[node.integer("start") : node.integer("end", node.x().ndim)], np.int64
+    )),
     "Transpose": lambda node: node.stage.transpose(
         node.x(), node.integers("perm") or range(node.x().ndim)[::-1]
     ),
@@ -183,4 +176,4 @@ RULES |= {
     "Size": lambda node: node.stage.constant(np.asarray(node.x().size, np.int64)),
     "DepthToSpace": _blocks(shapes.depth_to_space),
     "SpaceToDepth": _blocks(shapes.space_to_depth),
-}
+}  # fmt: skip

@@ -101,5 +101,5 @@ OPERATORS: dict[str, Operator] = {
     ),
     "Softmax": one(partial(put, "Softmax", axis=-1)),
     "LogSoftmax": one(partial(put, "LogSoftmax", axis=-1)),
-    "ClipByValue": lambda c: put("Minimum", put("Maximum", c.x(0), c.x(1)), c.x(2)),
+    "ClipByValue": lambda c: el.clip(*c.xs(3)),
 }  # fmt: skip

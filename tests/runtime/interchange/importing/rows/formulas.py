@@ -46,7 +46,7 @@ def cases(row: str, formulas: Sequence[Formula], call: Call) -> Iterator[Case]:
         given = Given(random(row, number))
         inputs = [_put(given, x, False if number < len(formulas) else None) for x in formula.inputs]
         yield Case(
-            f"{formula.inputs} {formula.attributes}",
+            f"{[getattr(x, 'shape', x) for x in formula.inputs]} {formula.attributes}",
             lambda given=given, inputs=inputs, formula=formula: by_row(
                 given, lambda: call(given, inputs, formula)
             ),

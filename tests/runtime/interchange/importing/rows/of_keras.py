@@ -265,7 +265,8 @@ FORMULAS: dict[str, list[Formula]] = {
     "Embedding": [layer(lambda i, w: F.embedding(i, w), "order", variables=[_drawn(3, 2)])],
     "Rescaling": [of(lambda x: x * 2 - 1, "cube", scale=2.0, offset=-1.0)],
     "LayerScale": [layer(lambda x, g: x * g, "cube", variables=[_drawn(4)])],
-    "Activation": [of(f, "spread", activation=name) for name, f in _ACTIVATIONS.items()],
+    "Activation": [of(f, x, activation=name) for name, f in _ACTIVATIONS.items()
+                   for x in ("spread", "equal")],
     "ReLU": [of(lambda x: F.leaky_relu(x, 0.1).clamp(max=1.0), "spread", negative_slope=0.1,
                 max_value=1.0), of(torch.relu, "spread")],
     "Softmax": [of(partial(F.softmax, dim=1), "cube", axis=1)],

@@ -105,7 +105,7 @@ def _arithmetic() -> Iterator[tuple[str, list[Formula]]]:
         elif row.startswith("broadcast"):
             yield row, [of(function, "shares", "positive"), of(function, "shares", "matrix")]
         else:
-            yield row, [of(function, "shares", "matrix"), of(function, "equal", "equal")]
+            yield row, [of(function, "shares", "matrix"), of(function, "spread", "positive")]
 
 
 _REDUCED = {

@@ -132,6 +132,7 @@ _KERNEL, _DEEP, _BY_CHANNEL = (
 )
 _ROWS = np.array([[2], [0]], "i4")
 _AT = np.array([[0, 1], [2, 3]], "i4")
+_RESERVED = (None, None, None)
 _NHWC = {"strides": (1, 1, 1, 1), "padding": "VALID"}
 
 
@@ -207,7 +208,8 @@ FORMULAS: dict[str, list[Formula]] = {
     "SelectV2": [of(torch.where, "truth", "matrix", "four")],
     "OneHot": [of(lambda i, n, on, off: F.one_hot(i, n) * (on - off) + off,
                   "order", 4, np.float32(2), np.float32(-1))],
-    "ClipByValue": [of(lambda x, a, b: x.clamp(a, b), "matrix", np.float32(-0.5), np.float32(0.5))],
+    "ClipByValue": [of(lambda x, a, b: x.clamp(a, b), x, np.float32(1), np.float32(2))
+                    for x in ("spread", "equal")],
     "ArgMax": [of(lambda x, a: x.argmax(a), "cube", 1),
                of(lambda x, a: x.argmax(a).int(), "cube", -1, output_type="int32")],
     "ArgMin": [of(lambda x, a: x.argmin(a), "cube", 1)],
@@ -301,7 +303,7 @@ FORMULAS: dict[str, list[Formula]] = {
                      strides=(1, 2, 2, 2, 1), padding="VALID")],
     "AvgPool3D": [of(_last(lambda x: F.avg_pool3d(x, 2)), _SOLID, ksize=(1, 2, 2, 2, 1),
                      strides=(1, 2, 2, 2, 1), padding="VALID")],
-    **{name: [of(lambda *xs: [_normalised(*xs), xs[3], xs[4], None, None, None], _IMAGE,
+    **{name: [of(lambda *xs: [_normalised(*xs), xs[3].detach(), xs[4].detach(), *_RESERVED], _IMAGE,
                  "four", "rising", "positive",
                  "positive too", epsilon=1e-3, is_training=False)]
        for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")},

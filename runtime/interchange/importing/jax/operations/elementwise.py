@@ -55,9 +55,9 @@ def _integer_pow(stage: Stage, params: Params, x: Staged) -> Staged:
 
 def _clamp(stage: Stage, params: Params, low: Staged, x: Staged, high: Staged) -> Staged:
     """Between bounds, at which the gradient is 0."""
-    bounds = [y.array.item() for y in (low, high) if y.array is not None and y.size == 1]
-    if x.is_float and len(bounds) == 2:
-        return act.hard_tanh(x, *(float(str(bound)) for bound in bounds))
+    known = [y.array.reshape(-1)[0] for y in (low, high) if y.array is not None and y.size == 1]
+    if x.is_float and len(known) == 2:
+        return act.hard_tanh(x, *(float(str(number)) for number in known))
     return el.clip(x, low, high)
 
 

@@ -202,18 +202,14 @@ def _as_scan(
     return [found[key] for key in state], [found[key] for key in outputs]
 
 
-RULES.update(
-    {
-        "SequenceEmpty": lambda node: [],
-        "SequenceConstruct": lambda node: node.values(),
-        "SequenceAt": lambda node: node.sequence()[_place(node, 1)],
-        "SequenceLength": lambda node: node.stage.constant(
-            np.asarray(len(node.sequence()), np.int64)
-        ),
-        "OptionalHasElement": lambda node: node.stage.constant(np.asarray(node.has(0))),
-        "Optional": lambda node: node.inputs[0] if node.inputs else None,
-    }
-)
+RULES |= {
+    "SequenceEmpty": lambda node: [],
+    "SequenceConstruct": lambda node: node.values(),
+    "SequenceAt": lambda node: node.sequence()[_place(node, 1)],
+    "SequenceLength": lambda node: node.stage.constant(np.asarray(len(node.sequence()), np.int64)),
+    "OptionalHasElement": lambda node: node.stage.constant(np.asarray(node.has(0))),
+    "Optional": lambda node: node.inputs[0] if node.inputs else None,
+}
 
 
 def _place(node: Node, index: int, extra: int = 0) -> int:

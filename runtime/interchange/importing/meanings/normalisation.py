@@ -81,7 +81,7 @@ def weight_norm(v: Staged, g: Staged, axis: int = 0) -> list[Staged]:
     return [v * (g / length), length]
 
 
-def by_length(x: Staged, axes: Sequence[int], order: int = 2) -> Staged:
+def by_length(x: Staged, axes: Sequence[int], order: float = 2) -> Staged:
     """``x`` over its norm along axes; a vector of zeros stays."""
     length = norm(x, order, axes, keepdims=True)
     return x / put("Where", put("Equal", length, x.like(0)), x.like(1), length)

@@ -76,6 +76,14 @@ def contract(a: Staged, b: Staged, over: Axes, batch: Axes = ((), ())) -> Staged
     return put("Einsum", a, b, subscripts=f"{left},{right}->{out}")
 
 
+def solve(a: Staged, b: Staged) -> Staged:
+    """The x of ``a @ x = b``; rows of b are vectors where they are as many as those of a."""
+    if b.ndim != 1 and b.shape != a.shape[:-1]:
+        return put("Solve", a, b)
+    columns = put("Solve", a, b.stage.reshape(b, (*b.shape, 1)))
+    return b.stage.reshape(columns, columns.shape[:-1])
+
+
 def solve_right(a: Staged, b: Staged) -> Staged:
     """The x of ``x @ a = b``."""
     return swap(put("Solve", swap(a, -2, -1), swap(b, -2, -1)), -2, -1)

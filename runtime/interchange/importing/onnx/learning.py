@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.runtime.interchange.importing.meanings.normalisation import by_length
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.onnx.operators.node import Item
     from gradwire.runtime.interchange.importing.staged import Staged
 
+_NORMS = {"L1": 1, "L2": 2, "MAX": math.inf}
+"""The orders of norms."""
 _TRANSFORMS = {"LOGISTIC": "Sigmoid", "SOFTMAX": "Softmax"}
 """Blocks of what comes after scores."""
 
@@ -38,18 +41,10 @@ def _scaler(node: Node) -> Staged:
 @rule("Normalizer")
 def _normalizer(node: Node) -> Staged:
     """Each row divided by its norm; rows of zeros stay."""
-    x, stage = _float(node.x()), node.stage
-    kind, axis = node.text("norm", "MAX"), x.ndim - 1
-    if kind == "L2":
-        length = stage.block("Norm", x, axis=axis, keepdims=True)
-    elif kind == "L1":
-        length = stage.block("Sum", stage.block("Abs", x), axis=axis, keepdims=True)
-    elif kind == "MAX":
-        length = stage.block("Max", stage.block("Abs", x), axis=axis, keepdims=True)
-    else:
+    x, kind = _float(node.x()), node.text("norm", "MAX")
+    if kind not in _NORMS:
         raise node.unsupported(f"its norm is {kind[:20]!r}")
-    empty = stage.block("Equal", length, x.like(0))
-    return x / stage.block("Where", empty, x.like(1), length)
+    return by_length(x, (x.ndim - 1,), _NORMS[kind])
 
 
 @rule("Binarizer")

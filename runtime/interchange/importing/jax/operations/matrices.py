@@ -24,14 +24,6 @@ def _triangular_solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Sta
     return products.triangular_solve(a, b, not params["lower"], left, transpose, unit)
 
 
-def _solve(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
-    """Of vectors, one for each matrix, or of matrices."""
-    if b.ndim == 1 or b.ndim == a.ndim:
-        return put("Solve", a, b)
-    solved = put("Solve", a, stage.reshape(b, (*b.shape, 1)))
-    return stage.reshape(solved, solved.shape[:-1])
-
-
 def _dot_general(stage: Stage, params: Params, a: Staged, b: Staged) -> Staged:
     over, batch = params["dimension_numbers"]
     wanted = params.get("preferred_element_type")
@@ -44,7 +36,7 @@ OF_LIBRARY: dict[str, Whole] = {
     "det": lambda _, params, x: put("Determinant", x),
     "inv": lambda _, params, x: put("Inverse", x),
     "slogdet": lambda stage, params, x: stage.blocks("LogDeterminant", x)[::-1],
-    "solve": _solve,
+    "solve": lambda _, params, a, b: products.solve(a, b),
 }
 """Functions of ``jax.numpy.linalg``."""
 MATRICES: dict[str, Whole] = {

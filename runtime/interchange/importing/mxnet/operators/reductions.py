@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings import reductions
 from gradwire.runtime.interchange.importing.meanings.ordering import place
-from gradwire.runtime.interchange.importing.meanings.shapes import flatten
+from gradwire.runtime.interchange.importing.meanings.shapes import flatten, reverse, swap
 from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
@@ -58,32 +59,26 @@ def _cumulative(call: Call) -> Staged:
     return reductions.running("CumulativeSum", x, axis)
 
 
+def _sides(call: Call, turn: Callable[[Staged], Staged]) -> list[Staged]:
+    """Both inputs, turned where an attribute says so."""
+    flags = [call.attributes.flag(key) for key in ("transpose_a", "transpose_b")]
+    return [turn(call.x(i)) if flag else call.x(i) for i, flag in enumerate(flags)]
+
+
 def _dot(call: Call) -> Staged:
     """The last axis of one with the first of the other; each may be reversed before."""
-    a, b = call.x(0), call.x(1)
-    if call.attributes.flag("transpose_a"):
-        a = call.stage.transpose(a, range(a.ndim)[::-1])
-    if call.attributes.flag("transpose_b"):
-        b = call.stage.transpose(b, range(b.ndim)[::-1])
+    a, b = _sides(call, reverse)
     if b.ndim <= 2:
         return call.block("MatMul", a, b)
     flat = call.stage.reshape(b, (b.shape[0], b.size // max(b.shape[0], 1)))
     return call.stage.reshape(call.block("MatMul", a, flat), (*a.shape[:-1], *b.shape[1:]))
 
 
-def _batch_dot(call: Call) -> Staged:
-    a, b = call.x(0), call.x(1)
-    if call.attributes.flag("transpose_a"):
-        a = call.stage.transpose(a, (0, 2, 1))
-    if call.attributes.flag("transpose_b"):
-        b = call.stage.transpose(b, (0, 2, 1))
-    return call.block("MatMul", a, b)
-
-
 OPERATORS: dict[str, Operator] = {
     **{name: _reduction(kind) for name, kind in _BLOCKS.items()},
     "argmax": _choice("ArgMax"), "argmin": _choice("ArgMin"), "norm": _norm,
-    "cumsum": _cumulative, "dot": _dot, "batch_dot": _batch_dot,
+    "cumsum": _cumulative, "dot": _dot, 
+    "batch_dot": lambda call: call.block("MatMul", *_sides(call, lambda x: swap(x, -2, -1))),
 }  # fmt: skip
 ANY_SHAPE = tuple(_BLOCKS)
 """Those that take scalars too."""

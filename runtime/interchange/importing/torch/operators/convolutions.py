@@ -97,13 +97,6 @@ def _resized(
     )
 
 
-def _channel_shuffle(stage: Stage, x: Staged, groups: int) -> Staged:
-    """The first channels of all groups, then the second ones, and so on."""
-    batch, channels, *rest = x.shape
-    apart = stage.reshape(x, (batch, groups, channels // groups, *rest))
-    return stage.reshape(shapes.swap(apart, 1, 2), x.shape)
-
-
 def _affine_grid(
     stage: Stage, theta: Staged, size: Sequence[int], align_corners: bool = False
 ) -> Staged:
@@ -169,7 +162,9 @@ enter({
             else _conv(_, x, w, bias, stride, pad, dilation, groups)
         ),
     ),
-    "channel_shuffle": _channel_shuffle,
+    "channel_shuffle": lambda _, x, groups: shapes.flatten(
+        shapes.swap(shapes.unflatten(x, 1, (groups, -1)), 1, 2), 1, 2
+    ),
     "im2col": _batched(windows.im2col, 2),
     "col2im": _batched(windows.col2im, 1),
     "affine_grid_generator": _affine_grid,

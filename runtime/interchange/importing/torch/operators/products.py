@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import products
+from gradwire.runtime.interchange.importing.meanings.reductions import norm
 from gradwire.runtime.interchange.importing.meanings.shapes import swap
 from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.creation import uniform_numbers
@@ -130,32 +131,18 @@ def scale_and_dropped(p: float) -> tuple[float, float]:
 def _cdist(stage: Stage, a: Staged, b: Staged, p: float = 2.0, *_: Any) -> Staged:
     """The distance of each row of one from each row of the other."""
     one = stage.reshape(a, (*a.shape[:-1], 1, a.shape[-1]))
-    return _lengths(one - stage.reshape(b, (*b.shape[:-2], 1, *b.shape[-2:])), p)
+    return norm(one - stage.reshape(b, (*b.shape[:-2], 1, *b.shape[-2:])), p, (-1,))
 
 
 def _pdist(stage: Stage, x: Staged, p: float = 2.0) -> Staged:
     """The distance of each row from each one after it."""
     first, second = np.triu_indices(x.shape[0], 1)
-    return _lengths(stage.take(x, first, 0) - stage.take(x, second, 0), p)
-
-
-def _lengths(x: Staged, p: float) -> Staged:
-    if p not in (1, 2):
-        raise UnsupportedError("a distance", f"of order {p}")
-    return put("Norm", x, axis=(-1,)) if p == 2 else put("Sum", put("Abs", x), axis=(-1,))
+    return norm(stage.take(x, first, 0) - stage.take(x, second, 0), p, (-1,))
 
 
 def _checked(y: Staged) -> list[Staged | None]:
     """A matrix, and 0 for each that there is."""
     return [y, y.stage.constant(np.zeros(y.shape[:-2], np.int32))]
-
-
-def _solve(stage: Stage, a: Staged, b: Staged, *, left: bool = True) -> Staged:
-    """Rows of b are vectors where they are as many."""
-    if b.ndim == 1 or b.shape == a.shape[:-1]:
-        columns = put("Solve", a, stage.reshape(b, (*b.shape, 1)))
-        return stage.reshape(columns, columns.shape[:-1])
-    return put("Solve", a, b) if left else products.solve_right(a, b)
 
 
 def _root(stage: Stage, root: Staged, upper: bool) -> Staged:
@@ -221,7 +208,9 @@ enter({
     "_pdist_forward": _pdist,
     **dict.fromkeys(("linalg_inv", "inverse"), meaning(partial(put, "Inverse"))),
     "linalg_inv_ex": lambda _, x, *rest, **more: _checked(put("Inverse", x)),
-    "linalg_solve": _solve,
+    "linalg_solve": lambda _, a, b, *, left=True: (
+        products.solve(a, b) if left else products.solve_right(a, b)
+    ),
     "linalg_solve_triangular": meaning(products.triangular_solve),
     "triangular_solve": lambda _, b, a, upper=True, transpose=False, unitriangular=False: [
         products.triangular_solve(a, b, upper, True, transpose, unitriangular), None

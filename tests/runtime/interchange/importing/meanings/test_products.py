@@ -44,6 +44,8 @@ def cases(torch):
             partial(products.contract, over=axes, batch=batch),
             partial(torch.einsum, text), a, b,
         ) for (name, (a, b, axes, batch)), text in zip(over.items(), sums, strict=True)},
+        "solve": (products.solve, torch.linalg.solve, SQUARE, SQUARE[:, :2].copy()),
+        "solve for a vector": (products.solve, torch.linalg.solve, SQUARE, SQUARE[:, 0].copy()),
         "solve_right": (
             products.solve_right, partial(torch.linalg.solve, left=False), SQUARE, A,
         ),

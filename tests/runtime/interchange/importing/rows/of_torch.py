@@ -131,8 +131,9 @@ _POOLS: dict[str, list[tuple[Any, ...]]] = {
     for rank, x in ((1, "signal"), (2, "image"), (3, "volume"))
 }  # fmt: skip
 WRITTEN: dict[str, list[tuple[Any, ...]]] = {
-    "_cdist_forward": [(T("cube"), T("cube"), 2.0, None), (T("tall"), T("definite"), 1.0, None)],
-    "_pdist_forward": [(T("matrix"), 2.0), (T("tall"), 1.0)],
+    "_cdist_forward": [(T("cube"), T("cube"), 2.0, None)]
+    + [(T("tall"), T("definite"), order, None) for order in (1.0, 3.0, math.inf)],
+    "_pdist_forward": [(T("matrix"), order) for order in (1.0, 2.0, 3.0, math.inf)],
     "_weight_norm": [(T("matrix"), np.ones((3, 1), "f4") * 2, 0)],
     "_weight_norm_interface": [(T("matrix"), np.ones((3, 1), "f4") * 2, 0)],
     "_convolution": [

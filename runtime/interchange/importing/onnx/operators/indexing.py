@@ -12,8 +12,6 @@ from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, No
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
-RULES["GatherElements"] = lambda node: indexing.take_along(node.x(), node.x(1), node.axis(0))
-
 
 @rule("Gather")
 def _gather(node: Node) -> Staged:
@@ -51,11 +49,6 @@ def _compress(node: Node) -> Staged:
     return node.stage.take(x, kept, node.axis(0))
 
 
-@rule("NonZero")
-def _non_zero(node: Node) -> Staged:
-    return node.stage.constant(np.array(np.nonzero(node.known(0)), np.int64))
-
-
 @rule("Unique")
 def _unique(node: Node) -> tuple[Staged, ...]:
     """Known numbers without repetitions, sorted or as they come first."""
@@ -78,16 +71,6 @@ def _mode(node: Node) -> str:
     return {"none": "set"}.get(node.text("reduction", "none"), node.text("reduction"))
 
 
-@rule("ScatterElements", "Scatter")
-def _scatter_elements(node: Node) -> Staged:
-    return indexing.scatter_along(node.x(), node.x(1), node.x(2), node.axis(0), _mode(node))
-
-
-@rule("ScatterND")
-def _scatter_nd(node: Node) -> Staged:
-    return indexing.scatter_nd(node.x(), node.x(1), node.x(2), _mode(node))
-
-
 @rule("TensorScatter")
 def _tensor_scatter(node: Node) -> Staged:
     """Updates written into a cache, from a place on that differs by batch."""
@@ -102,3 +85,13 @@ def _tensor_scatter(node: Node) -> Staged:
     indices = np.ascontiguousarray(np.broadcast_to(places.reshape(shape), update.shape))
     given = past, stage.constant(indices), update
     return stage.block("ScatterAlong", *given, mode="set", axis=axis)
+
+
+RULES |= {
+    "GatherElements": lambda node: indexing.take_along(node.x(), node.x(1), node.axis(0)),
+    "NonZero": lambda node: node.stage.constant(np.array(np.nonzero(node.known(0)), np.int64)),
+    "ScatterND": lambda node: indexing.scatter_nd(node.x(), node.x(1), node.x(2), _mode(node)),
+    **dict.fromkeys(("ScatterElements", "Scatter"), lambda node: indexing.scatter_along(
+        node.x(), node.x(1), node.x(2), node.axis(0), _mode(node)
+    )),
+}  # fmt: skip

@@ -57,10 +57,12 @@ def _kernel(schedule: Schedule | Folded) -> Kernel:
 
 @lru_cache(maxsize=256)
 def _compiled(nest: Nest) -> Kernel:
-    emitter = Emitter if nest.tile is None else Tiles
-    if nest.store.row or nest.store.is_gathered:
-        emitter = Windows if nest.store.row else Gathered
-    return Kernel(*machine.function(emitter(nest).text(), "nest"))
+    if nest.tile is None:
+        text = Emitter(nest).text()
+    else:
+        tiles = Windows if nest.store.row else Gathered if nest.store.is_gathered else Tiles
+        text = tiles(nest).text()
+    return Kernel(*machine.function(text, "nest"))
 
 
 def compiles(value: Value) -> bool:

@@ -17,8 +17,8 @@ Place: TypeAlias = "dict[int, str]"
 """Of each array, the address of an element."""
 
 
-class Emitter:
-    """The loops of a nest."""
+class Loops:
+    """Writes loops, and the places that arrays have in them."""
 
     def __init__(self, nest: Nest) -> None:
         self.nest = nest
@@ -26,15 +26,6 @@ class Emitter:
         self.fold = nest.store.term
         self._steps = {1: dict(nest.store.steps), 0: dict(self.fold.of.steps)}
         self._loops = 0
-
-    def text(self) -> str:
-        """A module with the function ``nest``: ``(frame, scratch, start, stop)`` computes the turns
-        of the outermost loop from start to stop.
-        """
-        self._outer(0, {0: "%array0", 1: "%array1"})
-        return self.w.text()
-
-    # loops
 
     @contextmanager
     def _loop(
@@ -62,6 +53,17 @@ class Emitter:
         if isinstance(count, int):
             count, step = str(step), count
         return self.w.add(address, self.w.multiply(count, step))
+
+
+class Emitter(Loops):
+    """The loops of a copy, or of running sums."""
+
+    def text(self) -> str:
+        """A module with the function ``nest``: ``(frame, scratch, start, stop)`` computes the turns
+        of the outermost loop from start to stop.
+        """
+        self._outer(0, {0: "%array0", 1: "%array1"})
+        return self.w.text()
 
     def _outer(self, depth: int, place: Place) -> None:
         """Loops over single places of the result and over vectors, of which the first is cut."""
@@ -114,15 +116,9 @@ class Emitter:
 
     # running sums
 
-    def _nothing(self) -> str:
-        """The sum of nothing, which changes no element."""
-        return self.w.constant(-0.0)
-
     def _running_sums(self, places: list[Place], axis: Axis) -> None:
-        with self._loop(0, f"%extent_{axis.name}", [self._nothing()] * len(places)) as (
-            number,
-            sums,
-        ):
+        nothing = [self.w.constant(-0.0)] * len(places)
+        with self._loop(0, f"%extent_{axis.name}", nothing) as (number, sums):
             for place, sum_ in zip(places, sums, strict=True):
                 here = self._moved(place, axis, number)
                 x = self.w.name(self.w.plus(sum_, self._read(here[0])), f"{sum_}.next")
@@ -135,7 +131,7 @@ class Emitter:
         extent = f"%extent_{axis.name}"
         whole = w.put(f"udiv i64 {extent}, {lanes}")
         vectors = w.put(f"udiv i64 {w.add(extent, lanes - 1)}, {lanes}")
-        with self._loop(0, whole, [self._nothing()]) as (number, sums):
+        with self._loop(0, whole, [w.constant(-0.0)]) as (number, sums):
             self._square(rows, w.multiply(number, lanes), sums[0])
         with self._loop(whole, vectors, sums) as (number, sums):
             first = w.multiply(number, lanes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradwire.runtime.engine.compiler.emit import Emitter, Place
+from gradwire.runtime.engine.compiler.emit import Loops, Place
 from gradwire.runtime.engine.compiler.products import LINE, STREAM
 from gradwire.runtime.engine.compiler.terms import Axis
 
@@ -26,7 +26,7 @@ class _Line(NamedTuple):
     away: int = 0
 
 
-class Tiles(Emitter):
+class Tiles(Loops):
     """The loops of a nest that has a tile."""
 
     def __init__(self, nest: Nest) -> None:

@@ -23,6 +23,9 @@ COLUMNS = 1 << 14
 MOST = (1 << 31) - 1
 """Elements of the longest row, and rows of the longest sheet."""
 
+SMALL = 1 << 11
+"""Elements of a sheet up to which all sheets are better one."""
+
 NEAR = 4
 """Elements that neighbours in an array that is read may be apart; copies are made of others."""
 
@@ -70,7 +73,7 @@ def layout_of(
     too many sheets; the first ones, which are read, may have small gaps, or lie backwards.
 
     Rows that are too short are joined along the axes before, and those that are not long in place
-    of sheets, if the arrays that are written allow it. One row of all elements is cut. Tables are
+    of small sheets, if the arrays that are written allow it. One row of all elements is cut. Tables are
     numbered behind the arrays and so many totals.
     """
     lengths, steps = merged(arrays, arrays[0].shape)
@@ -78,7 +81,8 @@ def layout_of(
         return None
     count, columns = 1, lengths[-1]
     while left := len(lengths) - count:
-        if columns >= (limits.shortest if left == 1 else limits.long):
+        is_small = left > 1 and columns < limits.long and lengths[left - 1] * columns < SMALL
+        if columns >= limits.shortest and not is_small:
             break
         written = zip(steps[left - 1][reads:], arrays[reads:], strict=True)
         if any(step != columns * array.itemsize for step, array in written):

@@ -73,16 +73,16 @@ def layout_of(
     too many sheets; the first ones, which are read, may have small gaps, or lie backwards.
 
     Rows that are too short are joined along the axes before, and those that are not long in place
-    of small sheets, if the arrays that are written allow it. One row of all elements is cut. Tables are
-    numbered behind the arrays and so many totals.
+    of small sheets, if the arrays that are written allow it. One row of all elements is cut. Tables
+    are numbered behind the arrays and so many totals.
     """
     lengths, steps = merged(arrays, arrays[0].shape)
     if not _is_near(arrays, steps[-1], reads):
         return None
     count, columns = 1, lengths[-1]
     while left := len(lengths) - count:
-        is_small = left > 1 and columns < limits.long and lengths[left - 1] * columns < SMALL
-        if columns >= limits.shortest and not is_small:
+        is_small = lengths[left - 1] * columns < SMALL and left > 1
+        if columns >= (limits.long if is_small else limits.shortest):
             break
         written = zip(steps[left - 1][reads:], arrays[reads:], strict=True)
         if any(step != columns * array.itemsize for step, array in written):

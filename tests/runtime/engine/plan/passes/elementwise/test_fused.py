@@ -183,6 +183,15 @@ def test_short_rows_of_results_that_lie_apart_make_no_row() -> None:
     assert layouts.layout_of([x, out], 1, limits) is None
 
 
+@pytest.mark.parametrize(("channels", "is_one"), [(64, False), (8, True)])
+def test_small_sheets_are_joined_to_one(channels: int, is_one: bool) -> None:
+    x = np.zeros((5, channels, 7, 7), np.float32)
+    row = np.broadcast_to(np.zeros((channels, 1, 1), np.float32), x.shape)
+    found = layouts.layout_of([x, row, x], 2, layouts.Limits(16, 64, 1024, 64))
+    assert found is not None
+    assert (len(found.sheets) == 1) == bool(found.tables) == is_one
+
+
 @pytest.mark.parametrize(
     ("name", "is_slow"),
     [("softplus", True), ("erf", True), ("relu", True), ("sqrt", True), ("square", False)],

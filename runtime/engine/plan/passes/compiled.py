@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+MOST = 128
+"""Arrays up to which joining them by machine code is worth the time to write the calls."""
+
+
 def compiled(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace what the compiler knows by tasks that may be machine code."""
     return [_machine_code(task) if type(task) is PlainTask else task for task in tasks]
@@ -43,7 +47,7 @@ def _machine_code(task: PlainTask) -> PlainTask:
     if compiles(value):
         return CompiledTask(value, task.inputs)
     is_small = 0 < value.size <= LARGEST and value.dtype in ("float32", "float64")
-    copies_small = is_small and value.primitive in (CONCAT, EMBED)
+    copies_small = is_small and value.primitive in (CONCAT, EMBED) and len(task.inputs) <= MOST
     return SmallCopyTask(value, task.inputs) if copies_small else task
 
 

@@ -163,6 +163,8 @@ def _doubts(diagram: Diagram) -> dict[str, Any]:
     """For each loss, what is said of the wires and variables whose gradients the program that the
     diagram comes from is known to have otherwise; nothing without any.
     """
+    if diagram.comparison is None:
+        return {}
     flow = analyse(diagram)
     program = flow.program
     if not disagreements(program):

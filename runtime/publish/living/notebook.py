@@ -6,7 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import GradwireError, LimitError
+from gradwire.runtime.diagram.model import MAIN
 from gradwire.runtime.engine import Session
+from gradwire.runtime.engine.flatten import flatten
 from gradwire.runtime.publish.living.computing.numbers import numbers
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import Living, living_data
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS = 200
 """Blocks of the largest diagram that is shown alive: a cell must not take seconds."""
+MOST_RUN = 7_000
+"""With those of each step of a loop."""
 MOST_SETTINGS = 8
 """Combinations of switches whose sentences are written; beyond, those of the diagram alone."""
 HEIGHT = 480
@@ -46,6 +50,8 @@ def _living(diagram: Diagram, session: Session | None) -> Living:
     count = sum(len(each.blocks) for each in diagram.pages.values())
     if count > MOST_BLOCKS:
         raise LimitError(f"It has {count:,} blocks; notebooks show {MOST_BLOCKS} alive.")
+    if (run := len(flatten(diagram, MAIN).instances)) > MOST_RUN:
+        raise LimitError(f"All steps have {run:,} blocks; notebooks show {MOST_RUN:,} alive.")
     living = living_data(diagram, MOST_SETTINGS)
     verify(living)
     leaves = living.data["leaves"]

@@ -113,6 +113,8 @@ def switches_of(diagram: Diagram) -> Switches:
         if isinstance(block, StopGradient) and not block.bypassed
     ]
     every = Switches(diagram, tuple(found), {})
+    if not found:
+        return every
     program = lower(every.switched([False] * len(found)))
     places = {(switch.page, switch.name): k for k, switch in enumerate(found)}
     paths = {

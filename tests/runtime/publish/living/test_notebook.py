@@ -13,6 +13,7 @@ import gradwire as gw
 from gradwire.runtime.publish.living import notebook
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.writing.html import page
+from tests.runtime.publish.living.test_loops import layer
 from tests.runtime.publish.living.writing.test_html import NASTY, small
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def test_what_is_too_large_for_a_cell_is_a_picture(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(notebook, "MOST_BLOCKS", 1)
     document = shown(small())
     assert "This page is a picture" in document and "<svg" in document
+
+
+def test_a_loop_that_is_too_long_for_a_cell_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, "MOST_RUN", 60)
+    document = shown(layer("rnn", 12))
+    assert re.search(r"All steps have \d{3} blocks; notebooks show 60 alive", document)
 
 
 def test_a_diagram_with_errors_is_a_picture() -> None:

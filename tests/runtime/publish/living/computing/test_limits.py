@@ -90,15 +90,17 @@ def test_blocks_of_plugins_live_if_their_arithmetic_is_known() -> None:
 
 def test_what_a_long_loop_computes_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all its steps what is read outside of a step is kept."""
-    monkeypatch.setattr(limits, "MOST_OPERATIONS", 170)
-    monkeypatch.setattr(limits, "MOST_ELEMENTS", 1500)
-    assert not published(layer("lstm", 20)).obstacle
-    assert "operations, and a page computes 170" in published(layer("lstm", 8)).obstacle
-    monkeypatch.setattr(limits, "MOST_ELEMENTS", 900)
-    assert "numbers, and a page 900" in published(layer("lstm", 20)).obstacle
-    monkeypatch.setattr(limits, "MOST_ELEMENTS", 1500)
-    monkeypatch.setattr(limits, "MOST_COMPUTED", 2000)
-    assert "Its loops compute" in published(layer("lstm", 20)).obstacle
+    monkeypatch.setattr(limits, "MOST_OPERATIONS", 80)
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 600)
+    assert len(living_data(layer("rnn", 20)).tapes[0].ops) > 500
+    with pytest.raises(RunError, match="operations, and a page computes 80"):
+        living_data(layer("rnn", 8))
+    monkeypatch.setattr(limits, "MOST_COMPUTED", 1000)
+    with pytest.raises(RunError, match="Its loops compute"):
+        living_data(layer("rnn", 20))
+    monkeypatch.setattr(limits, "MOST_ELEMENTS", 400)
+    with pytest.raises(RunError, match="numbers, and a page 400"):
+        living_data(layer("rnn", 20))
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")

@@ -2,7 +2,7 @@
 
 A row is JSON. Rows repeat where they have the same words, and numbers that grow by the same from
 period to period, be they in texts or not: ``["rnn/3/h", 41]``, ``["rnn/4/h", 63]``. What is left
-out comes back exactly: ``script/loops/repeats.js`` reads it.
+out comes back exactly: ``script/loops/tables.js`` reads it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from operator import add
 from typing import Any, NamedTuple
 
 from gradwire.blocks.classes.identity import by_identity
+from gradwire.runtime.diagram import InstancePath
 from gradwire.runtime.engine.flat import COMPILED
 
 Json = Any
@@ -51,7 +52,7 @@ class Repeats(NamedTuple):
 
 def is_long(uses: Iterable[str]) -> bool:
     """Whether a Scan has more steps than the runtime writes out, by the paths of uses of pages."""
-    return any(use.rpartition("/")[2] == str(COMPILED.long) for use in uses)
+    return any(InstancePath(use).name == str(COMPILED.long) for use in uses)
 
 
 def repeats(rows: Sequence[Json], rigid: Callable[[int], Hashable] | None = None) -> Repeats:

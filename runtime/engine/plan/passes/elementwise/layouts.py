@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.recipes import Place
 from gradwire.runtime.engine.plan.native import address
 
@@ -40,6 +41,7 @@ class Sheet(NamedTuple):
     places: list[tuple[int, int]]
 
 
+@by_identity
 class Layout(NamedTuple):
     """Sheets of rows, and where in a row the elements of each array are, with the ``tables`` that
     say so of those that lie irregularly. Rows have lines of columns, ``across`` which folds may go;

@@ -83,12 +83,13 @@ def median(x: Staged, axis: int = -1, keepdims: bool = False) -> list[Staged]:
 
 
 def shared(x: Staged, y: Staged) -> Staged:
-    """``y``, a number that is among those of ``x``, which share its gradient if they equal it."""
+    """``y``, a number that is among those of ``x``, as the mean of those that equal it: they share
+    its gradient.
+    """
     if not x.is_float or y.array is not None:
         return y
     equal = put("Equal", x, y)
-    mean = put("Sum", put("Where", equal, x, x.like(0))) / put("Sum", x.stage.cast(equal, x.dtype))
-    return put("StopGradient", y) + (mean - put("StopGradient", mean))
+    return put("Sum", put("Where", equal, x, x.like(0))) / put("Sum", x.stage.cast(equal, x.dtype))
 
 
 def count_below(x: Staged, edges: Staged, right: bool = False) -> Staged:

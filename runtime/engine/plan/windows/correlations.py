@@ -16,6 +16,7 @@ from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.compiler.front import Images
     from gradwire.runtime.engine.plan.tasks import Step
     from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
 
@@ -55,7 +56,7 @@ class Correlation:
         steps, weights = self._plain(weights)
         windows = self._rows.windows(self._images, channels, *self._phases)
         packed = weights.reshape(groups, filters, -1)
-        if not goes_across(self._images.dtype, filters, windows.row):
+        if not self._goes_across(groups, filters, windows):
             return [*steps, correlation(windows, packed, out)]
         places = self._rows.places(self._images, *self._phases)
         found = allocate(self._value, (places.size, groups, filters), out.dtype)
@@ -70,7 +71,7 @@ class Correlation:
             found = np.empty(out.shape, dtype)
         windows = self._rows.windows(self._images, out.shape[1], *self._phases)
         filters, terms = len(out) // groups, windows.taps.size
-        if goes_across(dtype, filters, windows.row):
+        if self._goes_across(groups, filters, windows):
             places = self._rows.places(self._images, *self._phases)
             across = allocate(self._value, (places.size, groups, filters), dtype)
             sums = np.empty((terms, groups, filters), dtype)
@@ -82,6 +83,11 @@ class Correlation:
         else:
             steps.append(taps(windows, gradients, found, groups))
         return steps if found is out else [*steps, copying(out, found)]
+
+    def _goes_across(self, groups: int, filters: int, windows: Images) -> bool:
+        """Whether vectors go across filters; those of groups not where all rows are one."""
+        columns = windows.row if groups > 1 else self._phases[1].positions
+        return goes_across(self._images.dtype, filters, columns)
 
     def _plain(self, x: Array) -> tuple[list[Step], Array]:
         """An array, contiguous and of the dtype of the images, and the steps that copy it."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.errors import GradwireError
+from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -135,6 +136,10 @@ def by_row(given: Given, row: Callable[[], Any], slopes: bool = True, known: boo
                 else np.zeros(y.shape, y.dtype)
                 for y in several
             ]
+            if any(
+                isinstance(y, Staged) and x is None for y, x in zip(several, values, strict=True)
+            ):
+                return _by_session(given, several)
             total = None
             for y, value in zip(several, values, strict=True):
                 if value is None or value.dtype.kind != "f" or y.array is not None:
@@ -154,6 +159,25 @@ def by_row(given: Given, row: Callable[[], Any], slopes: bool = True, known: boo
     except _REFUSALS as error:
         raise Refused(f"{type(error).__name__}: {error}") from error
     return Found(values, gradients)
+
+
+def _by_session(given: Given, several: Sequence[Any]) -> Found:
+    """What a diagram gives in a run, where a loop computes it."""
+    stage = given.stage
+    for number, y in enumerate(several):
+        stage.output(y, f"y{number}")
+    made = stage.finish()
+    session, ports = Session(made.diagram), [made.outputs[f"y{i}"] for i in range(len(several))]
+    values = session.run(ports=ports).values
+    counts = {port: weights(values[port]) for port in ports}
+    wrt = {
+        place: f"{made.parameters[x.source.parameter]}.out"
+        for place, x in enumerate(given.variables)
+        if x.source is not None and x.source.parameter in made.parameters
+    }
+    done = session.backward(ports, out_gradients=counts, wrt=list(wrt.values()), accumulate=False)
+    gradients = {place: done.gradients.get(port) for place, port in wrt.items()}
+    return Found([np.asarray(values[port]) for port in ports], gradients)
 
 
 def difference(found: Found, wanted: Found, tolerance: float = 1e-4) -> str:

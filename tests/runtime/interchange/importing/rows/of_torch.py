@@ -528,7 +528,7 @@ def slopes_of(tensors: list[Any], leaves: list[Any]) -> dict[int, Any]:
     """Gradients of a weighted sum of all floats among tensors."""
     floats = [x for x in tensors if isinstance(x, torch.Tensor) and x.is_floating_point()]
     if not any(x.requires_grad for x in floats):
-        return {}
+        return dict.fromkeys(range(len(leaves))) if floats else {}
     total = sum((x * torch.from_numpy(weights(x.detach().numpy()))).sum() for x in floats)
     found = torch.autograd.grad(total, leaves, allow_unused=True)
     return {i: None if x is None else x.numpy() for i, x in enumerate(found)}

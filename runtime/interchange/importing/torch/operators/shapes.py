@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.meanings.elementwise import stopped
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     axes,
     enter,
@@ -56,9 +57,9 @@ def _to(stage: Stage, x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Sta
 
 @operator("view.dtype")
 def _view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
-    """The same bits as another dtype: no block for that."""
+    """The same bits as another dtype: no block for that; as its own, it stops the gradient."""
     if dtype == x.dtype:
-        return x
+        return stopped(x, "view(dtype)") if x.is_float else x
     raise UnsupportedError("view", f"the bits of {x.dtype} are read as {dtype}")
 
 

@@ -208,8 +208,9 @@ def _guess(row: str, number: int) -> Case:
 
     return Case(
         f"{shown} {attributes} opset {opset}",
-        lambda: by_row(given, put_up, slopes=False),
+        lambda: by_row(given, put_up, slopes=False, known=not row.startswith("Random")),
         lambda _: _by_reference(row, arrays, attributes, outputs, opset),
+        drawn=row.startswith("Random"),
     )
 
 

@@ -142,11 +142,6 @@ def _leaves(program: Program) -> dict[str, Any]:
     return found
 
 
-def _rows(source: object) -> dict[str, int]:
-    """How many rows a data set has for training; the page has those of the first step."""
-    return {"rows": source.rows.training_count} if isinstance(source, Stream) else {}
-
-
 def _trees(trees: Mapping[str, Tree]) -> dict[str, list[str]]:
     """The leaves of each tree, by path."""
     return {path: [str(leaf) for leaf in tree.arrays.values()] for path, tree in trees.items()}

@@ -31,7 +31,7 @@ _UNSIGNED_ONLY = 2.0**63
 _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
 
 
-Array: TypeAlias = "NDArray[Any]"
+Array: TypeAlias = NDArray[Any]
 """An array of any dtype."""
 
 

@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data import MAX_MEMBERS, require_few
 from gradwire.runtime.diagram import open_regular, read_regular
 from gradwire.runtime.engine.plan.allocation import machine_bytes
 
-Array: TypeAlias = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 Index: TypeAlias = tuple[int | slice | EllipsisType, ...]
 
 RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -15,6 +14,7 @@ from gradwire.runtime.diagram import MAIN, SetParameters
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
 
 FINE, COARSE = 0.1, 10.0
 """Factors of the step while Shift or Ctrl is held."""
@@ -81,7 +81,7 @@ def slider_of(block: Block, key: str = _VALUE) -> Slider | None:
     return Slider(*limits) if limits is not None and key == _VALUE else None
 
 
-def array_of(block: Block, key: str, shown: NDArray[Any] | None = None) -> NDArray[Any] | None:
+def array_of(block: Block, key: str, shown: Array | None = None) -> Array | None:
     """The array with the numbers of ``key``; None if they can't be changed in place.
 
     ``shown`` is the value of a source that draws its numbers.
@@ -98,7 +98,7 @@ def array_of(block: Block, key: str, shown: NDArray[Any] | None = None) -> NDArr
 
 
 def set_number(
-    block: Block, number: Number, value: Any, shown: NDArray[Any] | None = None, page: str = MAIN
+    block: Block, number: Number, value: Any, shown: Array | None = None, page: str = MAIN
 ) -> SetParameters:
     """The change that gives one cell of ``block`` another value."""
     before = array_of(block, number.key, shown)

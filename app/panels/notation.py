@@ -6,13 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from gradwire.blocks.values import Array
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -106,7 +106,7 @@ def _record(value: BaseModel) -> Any:
     return value.model_dump(mode="json", exclude_defaults=True)
 
 
-def glimpse(array: npt.NDArray[Any], most: int = 6) -> str:
+def glimpse(array: Array, most: int = 6) -> str:
     """The array in one line: all of it up to ``most`` elements, or else its beginning."""
     if array.ndim == 0:
         return number(array[()])

@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -28,7 +27,7 @@ from gradwire.blocks.formulas.unevaluated import Unevaluated
 from gradwire.blocks.library.views import ViewBlock
 from gradwire.blocks.registry import registry
 from gradwire.blocks.terms import term_name
-from gradwire.blocks.values import PortLiteral, Tensor
+from gradwire.blocks.values import Array, PortLiteral, Tensor
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block, Source
@@ -209,9 +208,7 @@ class OwnVariable:
     parameters: Mapping[str, Any]
 
 
-Operand: TypeAlias = (
-    Expression | OwnVariable | float | Sequence[Any] | NDArray[Any] | Tensor | PortLiteral
-)
+Operand: TypeAlias = Expression | OwnVariable | float | Sequence[Any] | Array | Tensor | PortLiteral
 """What an input accepts: an expression, numbers, which become a literal, or an own variable."""
 
 

@@ -24,9 +24,8 @@ from gradwire.blocks.errors import TraceError
 from gradwire.blocks.values import DType, Tensor, fitted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.symbolic import Namespace, Value
+    from gradwire.blocks.values import Array
 
 MAX_PORTS = 256
 """Inputs, outputs and losses of a recorded operation, at most of each."""
@@ -35,7 +34,6 @@ SEEN = 6
 LEFT_OUT = -2.0
 """The count of an input whose run was left out: nothing can be computed of it."""
 
-Array: TypeAlias = "NDArray[Any]"
 Kind: TypeAlias = tuple[DType, tuple[Annotated[int, Field(ge=0)], ...]]
 """The dtype and the shape of an array."""
 Kinds: TypeAlias = Annotated[tuple[Kind, ...], Field(max_length=MAX_PORTS)]

@@ -21,13 +21,15 @@ integers are int64; those of uint64 stay uint64.
 from __future__ import annotations
 
 from functools import lru_cache, reduce
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import DTypeError
 from gradwire.blocks.values import DTYPES, dtype_name
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 NUMPY = {name: np.dtype(name) for name in DTYPES}
 """The numpy dtype of each name."""
@@ -166,7 +168,7 @@ def holders(x: int) -> frozenset[str]:
     )
 
 
-def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
+def array_of(x: Any, dtype: str | None = None) -> Array:
     """A read-only copy of data in ``dtype``; by default in its own, float32 for lists of floats.
 
     Raises DTypeError unless the data are numbers or booleans, and for a Python scalar that an
@@ -178,12 +180,12 @@ def array_of(x: Any, dtype: str | None = None) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=1024)
-def _integer_array(x: int, dtype: str | None) -> NDArray[Any]:
+def _integer_array(x: int, dtype: str | None) -> Array:
     """``array_of``, of which derivatives of many values share one."""
     return _array_of(x, dtype)
 
 
-def _array_of(x: Any, dtype: str | None) -> NDArray[Any]:
+def _array_of(x: Any, dtype: str | None) -> Array:
     if dtype is not None and is_scalar(x):
         require_fit(x, dtype)
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 ROW = 4096
 _GOLDEN = 0.618
@@ -17,7 +17,7 @@ _GOLDEN = 0.618
 
 
 @cache
-def row_weights() -> NDArray[Any]:
+def row_weights() -> Array:
     """What each number of a row is weighed by."""
     draw = np.random.default_rng(7)
     return draw.uniform(0.5, 1.0, ROW) * np.where(draw.random(ROW) < 0.5, -1.0, 1.0)
@@ -60,7 +60,7 @@ class Measured(NamedTuple):
         return self.apart(theirs, least) > within
 
 
-def measured(array: NDArray[Any]) -> Measured:
+def measured(array: Array) -> Measured:
     """An array in short; takes about as long as adding it up three times."""
     flat = np.asarray(array).reshape(-1)
     if flat.dtype not in (np.float32, np.float64):
@@ -78,12 +78,12 @@ def measured(array: NDArray[Any]) -> Measured:
         return Measured(flat.size, _size(flat), added_up(rows), wild)
 
 
-def added_up(rows: NDArray[Any]) -> float:
+def added_up(rows: Array) -> float:
     """The projection of an array from those of its rows."""
     return float(rows @ (1.0 + _GOLDEN * np.arange(rows.size)[::-1] % 1.0))
 
 
-def _size(flat: NDArray[Any]) -> float:
+def _size(flat: Array) -> float:
     """The root mean square; squares neither overflow nor underflow."""
     peak = float(np.abs(flat).max(initial=0.0))
     if not peak:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus.dtypes import NUMPY, is_float
@@ -29,9 +28,9 @@ from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
 
-Array = NDArray[Any]
 Kind: TypeAlias = Literal["last", "stack", "sum"]
 _Slots: TypeAlias = "frozenset[int]"
 

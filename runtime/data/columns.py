@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from gradwire.blocks.nearest import did_you_mean
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.library.data import Column
+    from gradwire.blocks.values import Array
 
-Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = NDArray[np.int64]
 
 KEPT = 2**28

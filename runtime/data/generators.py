@@ -15,8 +15,8 @@ from gradwire.runtime.data.order import DRAW, bits
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.data import Dataset
+    from gradwire.blocks.values import Array
 
-Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Labels: TypeAlias = NDArray[np.int64]
 Random: TypeAlias = np.random.Generator

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.data.columns import CHUNK, Array, Index, Preparation, Table, measured
+from gradwire.runtime.data.columns import CHUNK, Index, Preparation, Table, measured
 from gradwire.runtime.data.order import EPOCH, SPLIT, permuted
 from gradwire.runtime.data.progress import report
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import OpenShape, Shape
     from gradwire.blocks.library.data import Dataset
+    from gradwire.blocks.values import Array
 
 Phase: TypeAlias = Literal["training", "validation"]
 PHASES: tuple[Phase, ...] = ("training", "validation")

@@ -12,7 +12,8 @@ from gradwire.runtime.data.columns import CHUNK
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
-    from gradwire.runtime.data.columns import Array, Table
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.data.columns import Table
     from gradwire.runtime.data.rows import Rows
 
 TEXT = "text"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import HeadError
 from gradwire.runtime.calculus import Value, sweep
@@ -22,12 +21,12 @@ from gradwire.runtime.gc_pause import uncollected
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import WirePath
     from gradwire.runtime.engine.engine import Engine, Plan, Reader, Writer
     from gradwire.runtime.engine.program import Program
 
 
-Array = NDArray[Any]
 Table: TypeAlias = Literal["values", "gradients", "adjoints", "contributions", "norms"]
 """The kinds of results of a run."""
 

@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from numpy import typing as npt
-
 from gradwire.blocks.errors import RunError
+from gradwire.blocks.values import Array
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
 
-Array: TypeAlias = npt.NDArray[Any]
 Writer: TypeAlias = Callable[[Array], None]
 """Writes a leaf: copies an array of its shape, cast to its dtype."""
 Reader: TypeAlias = Callable[[], Array]

@@ -13,9 +13,8 @@ from gradwire.blocks.values import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
     from gradwire.runtime.engine.flat import Flat
 
@@ -103,5 +102,5 @@ def _parts(block: Block, path: InstancePath) -> Iterator[tuple[bool, bytes | mem
         yield True, _bytes(literal.array)
 
 
-def _bytes(array: NDArray[Any]) -> memoryview:
+def _bytes(array: Array) -> memoryview:
     return np.ascontiguousarray(array).data

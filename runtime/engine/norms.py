@@ -14,10 +14,10 @@ from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.program import Program
 
-Array = NDArray[Any]
 
 _TILE = 8192
 """Elements that are summed in their own precision; the sums of tiles are added in float64."""

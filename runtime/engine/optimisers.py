@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.run import Run
     from gradwire.runtime.engine.session.store import Store
-
-Array = NDArray[Any]
 
 
 class Optimiser(Protocol):

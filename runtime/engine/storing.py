@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from gradwire.runtime.diagram.paths import InstancePath
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.model import Diagram
     from gradwire.runtime.diagram.pages import Address
     from gradwire.runtime.engine.program import Program
@@ -29,7 +28,7 @@ def with_values(
     diagram: Diagram,
     program: Program,
     assigned: Collection[str],
-    values: Mapping[str, NDArray[Any]],
+    values: Mapping[str, Array],
 ) -> Diagram:
     """The diagram with the current values of those variables that were assigned, by path.
 
@@ -59,7 +58,7 @@ def _first_rival(
     diagram: Diagram,
     paths: Collection[InstancePath],
     assigned: Collection[str],
-    values: Mapping[str, NDArray[Any]],
+    values: Mapping[str, Array],
     chosen: dict[Address, InstancePath],
 ) -> tuple[InstancePath, InstancePath] | None:
     """Fill ``chosen`` with a path for each variable that is stored, until two paths of one have

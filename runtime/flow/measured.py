@@ -29,11 +29,11 @@ from gradwire.runtime.flow.words.states import PASSING, State, Verdict
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.measurements import Measurements, Short
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.numbers.origins import Origin
-    from gradwire.runtime.flow.observed import Array
 
 _EXPLAINED = BY_ROUNDING | {State.ZERO}
 """States of a gradient that an invariance explains."""

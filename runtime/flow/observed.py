@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -40,12 +39,12 @@ from gradwire.runtime.flow.words.numeric_sentences import NumericSentences
 from gradwire.runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Run
     from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.numbers.elsewhere import Elsewhere
 
-Array = NDArray[Any]
 ALL = PortPath()
 """Key of the run of the sum of all losses."""
 _MAX_NAMED = 4

@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.flow.words.formatting import number, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Array = NDArray[Any]
+    from gradwire.blocks.values import Array
+
 _MOST_NUMBERS = 4
 """Elements of an array that is written out."""
 _LARGEST_FIXED = 1e15

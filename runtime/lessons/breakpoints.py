@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import RunError
@@ -14,10 +13,9 @@ from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.lessons.steps import Step
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import passes_gradient
@@ -18,11 +17,11 @@ from gradwire.runtime.calculus.primitives.base import LEAF, WIRE
 from gradwire.runtime.lessons.derivative.primitives import Expression, LocalPrimitive
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.lessons.derivative.primitives import BlockPrimitives
 
-Array = NDArray[Any]
 MOST_BYTES = 8 << 20
 """Bytes of the values of a block of which the numbers are computed."""
 

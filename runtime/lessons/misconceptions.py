@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.importing.kinds import is_kind
+from gradwire.blocks.values import Array
 from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.lessons.derivative.local import LocalBlock
     from gradwire.runtime.lessons.timeline import Timeline
 
-Array = NDArray[Any]
 Returned = dict[str, Array | None]
 MOST_BLOCKS = 500
 """Blocks of the largest diagram in which every misconception is followed."""

@@ -13,10 +13,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
@@ -32,10 +31,10 @@ from gradwire.runtime.lessons.misconceptions import (
 from gradwire.runtime.lessons.steps import Phase
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.lesson import PredictStep
     from gradwire.runtime.lessons.expressions.facts import Facts
 
-Array = NDArray[Any]
 Form: TypeAlias = Literal["number", "estimate", "sign", "decade"]
 MOST_POINTS = 4.0
 MOST_ELEMENTS = 4

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.lessons.amounts import amount, brief, is_written_out, term
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
@@ -12,10 +10,10 @@ from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.lessons.derivative.primitives import Expression
     from gradwire.runtime.lessons.inside import PrimitiveReturn
 
-Array = npt.NDArray[Any]
 _LONGEST = 90
 """Characters of a formula in numbers; a longer one is left out."""
 _MOST_SENT = 2

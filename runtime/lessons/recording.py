@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.observed import ObservedFlow
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine import Run, Session
     from gradwire.runtime.flow.analyse import Flow
@@ -30,7 +31,7 @@ class Recording(NamedTuple):
 
     observed: ObservedFlow
     run: Run
-    values: Mapping[str, NDArray[Any]]
+    values: Mapping[str, Array]
 
 
 def record_step(

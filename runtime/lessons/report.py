@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, assert_never
 
-from numpy import typing as npt
-
 from gradwire.blocks import Tensor
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
 from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
 from gradwire.runtime.lessons.words import sentence
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.lessons.steps import Step
     from gradwire.runtime.lessons.timeline import Event, Timeline
-
-Array = npt.NDArray[Any]
 
 
 def rows(timeline: Timeline, events: Iterable[Event]) -> tuple[tuple[str, str, str], ...]:

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.tools.ledger import Account, Entry, ledger
@@ -20,13 +19,13 @@ from gradwire.runtime.lessons.inside import Inside, PrimitiveBackward, Primitive
 from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.optimisers import Optimiser
     from gradwire.runtime.flow.observed import ObservedFlow
 
-Array = NDArray[Any]
 _CUT = frozenset({State.STOPPED, State.NO_RULE})
 _ON_THE_WAY = _CUT | {State.CARRIES}
 """Structural states of wires between the loss and a trained variable."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from numpy import typing as npt
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.lessons.steps import Step
 
-Array = npt.NDArray[Any]
 _Event: TypeAlias = "tuple[Phase, InstancePath, PortPath | None, Value | None]"
 
 

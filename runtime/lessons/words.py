@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.sentences import names
@@ -18,10 +17,10 @@ from gradwire.runtime.lessons.steps import Arrival, Backward, Forward, Return, S
 from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.lessons.derivative.local import LocalBlock
     from gradwire.runtime.lessons.steps import Step, Steps
 
-Array = NDArray[Any]
 _MOST_SENT = 2
 """Gradients that stand beside a block; the sentence has them all."""
 _MOST_TERMS = 6

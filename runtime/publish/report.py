@@ -13,8 +13,6 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.importing.kinds import is_view
@@ -26,12 +24,12 @@ from gradwire.runtime.publish.printable import one_line, title_line
 from gradwire.runtime.publish.text import Part, Table, array_text
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run, Session
     from gradwire.runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
     from gradwire.runtime.publish.problems import Problem
     from gradwire.runtime.views.pictures import Picture
 
-Array = npt.NDArray[Any]
 NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a port with --loss."
 
 

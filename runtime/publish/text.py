@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.publish.printable import one_line, visible
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 WRITTEN_OUT = 24
 """An array of at most so many numbers is written out; a larger one is summed up."""
@@ -57,7 +59,7 @@ def _three_digits(number: float) -> str:
     return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def array_text(array: NDArray[Any]) -> str:
+def array_text(array: Array) -> str:
     """``[[1, 2]]``; for more than ``WRITTEN_OUT`` numbers their count, range and mean."""
     if array.size <= WRITTEN_OUT:
         return _nested(array.tolist())

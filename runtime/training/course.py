@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import RunError
@@ -27,14 +26,13 @@ from gradwire.runtime.training.watch import Watch, share
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.diagram.training import Training
     from gradwire.runtime.engine.engine import Engine
     from gradwire.runtime.training.alarms import Alarm
     from gradwire.runtime.training.records import StepRecord
     from gradwire.runtime.training.saving.checkpoint import TrainerState
-
-Array = NDArray[Any]
 
 
 @by_identity

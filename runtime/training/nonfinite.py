@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.errors import GradwireError, Location
@@ -20,12 +19,11 @@ from gradwire.runtime.diagram.paths import InstancePath, PortName, PortPath
 from gradwire.runtime.flow import diagnose
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram, Page
     from gradwire.runtime.diagram.pages import Address
     from gradwire.runtime.engine import Session
     from gradwire.runtime.training.diverged import DivergedError
-
-Array = NDArray[Any]
 
 
 def explain(error: DivergedError, session: Session, losses: Sequence[PortPath]) -> None:

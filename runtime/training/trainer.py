@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import RunError
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.recipe import Recipe
     from gradwire.runtime.training.records import StepRecord
 
-Array = NDArray[Any]
 
 DEFAULT = Training(optimisers=(OptimiserRule(name="SGD"),))
 """The recipe of a diagram that has none."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,12 @@ from gradwire.runtime.training.iterations.validation import in_phase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.training.alarms import Alarm
     from gradwire.runtime.training.iterations.protocols import OptimiserStep, Sizes
     from gradwire.runtime.training.records import StepRecord
     from gradwire.runtime.training.trainer import Trainer
 
-Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 SMALL, LARGE = 1e-5, 1e2

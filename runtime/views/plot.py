@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gradwire.blocks.library.views import Plot
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
 
 MOST_STEPS = 2000
@@ -28,7 +29,7 @@ class Recorded(Protocol):
     def names(self) -> Collection[str]:
         """The columns."""
 
-    def series(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def series(self, name: str) -> tuple[Array, Array]:
         """The steps (n,) and numbers (n,) of a column."""
 
 

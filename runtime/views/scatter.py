@@ -15,9 +15,8 @@ from gradwire.runtime.views.pictures import Marks, NoPicture, Picture, ScatterPi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from gradwire.blocks.library.views import Field, Scatter
+    from gradwire.blocks.values import Array
     from gradwire.runtime.views.pictures import Levels
 
 MOST_POINTS = 2000
@@ -75,7 +74,7 @@ def marks_of(points: Any, colour: Any) -> tuple[tuple[Marks, ...], tuple[str, ..
     return (Marks(shown, shades, "sequential"),), (), f"shades {span(low, high)}"
 
 
-def _classes_of(colour: NDArray[Any]) -> NDArray[Any] | None:
+def _classes_of(colour: Array) -> Array | None:
     """The classes of labels in order; None where the numbers are shades."""
     most = _MOST_CLASSES
     if colour.dtype.kind not in "biu":
@@ -83,7 +82,7 @@ def _classes_of(colour: NDArray[Any]) -> NDArray[Any] | None:
             if not bool((np.floor(colour) == colour).all() and np.isfinite(colour).all()):
                 return None
         most = _MOST_FLOAT_CLASSES
-    every: NDArray[Any] = np.unique(colour)
+    every: Array = np.unique(colour)
     return every if len(every) <= most else None
 
 
@@ -104,12 +103,12 @@ def point_notes(x: Axis, y: Axis, *arrays: Any) -> Iterator[str]:
             yield f"{outside:,} beyond the axes"
 
 
-def thinned(array: Any) -> NDArray[Any]:
+def thinned(array: Any) -> Array:
     """At most ``MOST_POINTS`` rows, evenly chosen."""
-    rows: NDArray[Any] = np.asarray(array)
+    rows: Array = np.asarray(array)
     if len(rows) <= MOST_POINTS:
         return rows
-    chosen: NDArray[Any] = rows[np.linspace(0, len(rows) - 1, MOST_POINTS).astype(int)]
+    chosen: Array = rows[np.linspace(0, len(rows) - 1, MOST_POINTS).astype(int)]
     return chosen
 
 

@@ -6,12 +6,15 @@ A chart is a value of at most some 1,300 bytes, so that equal faces share a pict
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 WIDTH, HEIGHT = 40, 32
 """Size of a chart, px at 100 %, and so the largest number of columns and rows."""
@@ -51,7 +54,7 @@ class Chart:
         return np.frombuffer(self.levels, np.uint8).reshape(self.shape)
 
 
-def chart(array: NDArray[Any]) -> Chart | None:
+def chart(array: Array) -> Chart | None:
     """The chart of an array; None for a small or non-numeric one.
 
     An image is the first of a batch: (n, c, h, w), (n, h, w, c), (c, h, w) or (h, w, c) with one
@@ -70,7 +73,7 @@ def chart(array: NDArray[Any]) -> Chart | None:
     return _packed(ChartKind.BARS, _histogram(array))
 
 
-def heatmap(table: NDArray[Any], most: int | None = None) -> Chart:
+def heatmap(table: Array, most: int | None = None) -> Chart:
     """A table of two axes as a heatmap, whatever its size; of at most so many rows and columns."""
     sampled = _sampled(table) if most is None else _sampled(table, most, most)
     return _packed(ChartKind.HEAT, _signed(sampled))
@@ -80,7 +83,7 @@ def _packed(kind: ChartKind, levels: NDArray[np.uint8]) -> Chart:
     return Chart(kind, levels.shape, levels.tobytes())
 
 
-def _as_image(array: NDArray[Any]) -> NDArray[Any] | None:
+def _as_image(array: Array) -> Array | None:
     """(h, w) or (h, w, 3) of what is shaped like an image."""
     several = array.ndim == 4
     if several:
@@ -97,7 +100,7 @@ def _as_image(array: NDArray[Any]) -> NDArray[Any] | None:
     return array[:, :, 0] if array.shape[2] == 1 else array
 
 
-def _sampled(array: NDArray[Any], height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.float64]:
+def _sampled(array: Array, height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.float64]:
     """At most ``height`` × ``width`` of the array's rows and columns, evenly chosen."""
     rows = np.linspace(0, array.shape[0] - 1, min(array.shape[0], height)).round().astype(int)
     columns = np.linspace(0, array.shape[1] - 1, min(array.shape[1], width)).round().astype(int)
@@ -118,7 +121,7 @@ def _shades(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.round(255.0 * (finite - low) / ((high - low) or 1.0)).astype(np.uint8)
 
 
-def _histogram(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _histogram(array: Array) -> NDArray[np.uint8]:
     flat = array.ravel()[:: max(1, array.size // _MAX_COUNTED)].astype(np.float64)
     flat = flat[np.isfinite(flat)]
     low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 0.0)

@@ -17,6 +17,8 @@ from gradwire.runtime.flow import DIGITS, number, wild
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradwire.blocks.values import Array
+
 Text = TypeVar("Text")
 
 ROWS = 3
@@ -47,7 +49,7 @@ class Readout:
         return self.fewer or self.cells
 
 
-def _remembered(write: Callable[[NDArray[Any]], Text]) -> Callable[[NDArray[Any]], Text]:
+def _remembered(write: Callable[[Array], Text]) -> Callable[[Array], Text]:
     """``write`` with its texts of small arrays kept: most stay the same from edit to edit."""
 
     @lru_cache(maxsize=8192)
@@ -55,7 +57,7 @@ def _remembered(write: Callable[[NDArray[Any]], Text]) -> Callable[[NDArray[Any]
         return write(np.frombuffer(data, dtype).reshape(shape))
 
     @wraps(write)
-    def remembering(array: NDArray[Any]) -> Text:
+    def remembering(array: Array) -> Text:
         if not 0 < array.size <= _FEW or array.dtype.hasobject:
             return write(array)
         return of_few(array.dtype, array.shape, array.tobytes())
@@ -73,7 +75,7 @@ class Section:
     """The chart beside it."""
 
 
-def charted(array: NDArray[Any]) -> Section:
+def charted(array: Array) -> Section:
     """The readout of an array, with a chart if it is too large to be shown in full."""
     shown = readout(array)
     drawn = chart(array) if shown.prose else None
@@ -88,7 +90,7 @@ NONE = Readout((("None",),), prose=True)
 
 
 @_remembered
-def readout(array: NDArray[Any]) -> Readout:
+def readout(array: Array) -> Readout:
     """The text of an array.
 
     A scalar is one number; up to 3 × 4 numbers form a grid, to the same decimal
@@ -141,11 +143,11 @@ def _aligned(rows: list[list[Any]], digits: int, first: int | None) -> Cells:
     return tuple([tuple([cell(x) for x in row]) for row in rows])
 
 
-def _float(array: NDArray[Any]) -> bool:
+def _float(array: Array) -> bool:
     return array.dtype.kind == "f"
 
 
-def _is_wild(array: NDArray[Any]) -> bool:
+def _is_wild(array: Array) -> bool:
     return _float(array) and not np.isfinite(array).all()
 
 
@@ -170,11 +172,11 @@ def power_of_ten(value: float) -> str:
     return "10" + str(round(math.log10(abs(value)))).translate(_SUPERSCRIPT)
 
 
-def _briefly(array: NDArray[Any]) -> str:
+def _briefly(array: Array) -> str:
     return wild(array) if _is_wild(array) else spread(array, DIGITS - 1).partition(" · ")[0]
 
 
-def spread(array: NDArray[Any], digits: int = DIGITS) -> str:
+def spread(array: Array, digits: int = DIGITS) -> str:
     """``rms 0.52 · −1.2…3.4`` of finite values, and the number of others; ``all 1`` if equal."""
     if array.dtype == bool:
         return f"{int(array.sum())} of {array.size} true"
@@ -191,7 +193,7 @@ def spread(array: NDArray[Any], digits: int = DIGITS) -> str:
     return f"{text} · {others} not finite" if others else text
 
 
-def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
+def one_number(array: Array | None) -> tuple[str, ...]:
     """An array as one number, in shorter and shorter texts: a scalar's value, or the rms.
 
     ``None`` stands for a gradient that no path connects to a loss. What is not finite is the one
@@ -216,7 +218,7 @@ def one_number(array: NDArray[Any] | None) -> tuple[str, ...]:
     return f"rms {texts[0]}", *texts
 
 
-def _rms_of_few(array: NDArray[Any]) -> float | None:
+def _rms_of_few(array: Array) -> float | None:
     """The root mean square of a small array; None if it is no such number, or all are equal.
 
     For so few numbers numpy takes several times as long.
@@ -229,7 +231,7 @@ def _rms_of_few(array: NDArray[Any]) -> float | None:
 
 
 @_remembered
-def beside_wire(array: NDArray[Any]) -> tuple[str, ...]:
+def beside_wire(array: Array) -> tuple[str, ...]:
     """An array as one number with at least three digits, in shorter and shorter texts."""
     return tuple(dict.fromkeys(one_number(array)[: -(DIGITS - 2)] or one_number(array)))
 
@@ -250,13 +252,13 @@ def dimensions(shape: tuple[int, ...]) -> str:
     return " × ".join(str(length) for length in shape) if len(shape) > 1 else f"({shape[0]})"
 
 
-def described(array: NDArray[Any]) -> str:
+def described(array: Array) -> str:
     """Shape, dtype and the head of the value, several lines, for a tooltip."""
     shown = np.array2string(array, precision=6, threshold=60, edgeitems=3, max_line_width=72)
     return f"{dimensions(array.shape)} {array.dtype}\n{shown}"
 
 
-def brief(array: NDArray[Any]) -> Readout:
+def brief(array: Array) -> Readout:
     """The text of an array in one line: a number, a row, or its shape and dtype."""
     shown = readout(array)
     if len(shown.cells) == 1:
@@ -264,14 +266,14 @@ def brief(array: NDArray[Any]) -> Readout:
     return Readout(((f"{dimensions(array.shape)} {array.dtype}",),), prose=True)
 
 
-def gradient_lines(array: NDArray[Any] | None) -> int:
+def gradient_lines(array: Array | None) -> int:
     """Number of lines of :func:`gradient_readout`, without writing the numbers."""
     if array is None or array.ndim > 2 or 0 in array.shape or not array.ndim:
         return 1
     return lines(array.shape) if fits(array.shape) and lines(array.shape) <= 2 else 1
 
 
-def gradient_readout(array: NDArray[Any] | None) -> Readout:
+def gradient_readout(array: Array | None) -> Readout:
     """The text of a variable's gradient: None, a grid of at most two rows, or its spread.
 
     Without its shape, which is the value's.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,13 +25,12 @@ from gradwire.runtime.diagram import PortPath
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from numpy.typing import NDArray
-
     from gradwire.app.canvas.scene.arrays import Flags, Ints
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.slots import Slots
     from gradwire.app.canvas.state.looks import Look
     from gradwire.app.canvas.state.page_result import PageResult
+    from gradwire.blocks.values import Array
 
 Frame: TypeAlias = "tuple[object, ...]"
 Numbers: TypeAlias = "tuple[object, ...]"
@@ -244,7 +243,7 @@ def _gradient(page: PageResult, name: str, port: str = "") -> object:
     return page.knows_gradient(name, port) and (_contents(page.gradient(name, port)),)
 
 
-def _contents(array: NDArray[Any] | None) -> object:
+def _contents(array: Array | None) -> object:
     """Equal for arrays of the same contents, unless they are large."""
     if array is None:
         return None

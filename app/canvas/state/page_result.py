@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.app.evaluation.badges import NONE, Badges
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.trees import Tree
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagnostic, Note, PortPath
     from gradwire.runtime.views import Picture
 
@@ -82,14 +81,14 @@ class PageResult:
         """Shapes and dtypes by port, those of the leaves of trees included."""
         return {} if self.result is None else self.result.ports
 
-    def value(self, block: str, port: str) -> npt.NDArray[Any] | None:
+    def value(self, block: str, port: str) -> Array | None:
         """The value of an output if it is known; of a page or formula, that of its inner output.
 
         A source shows what it is given, which may be newer than the result.
         """
         if self.result is None:
             return None
-        known: npt.NDArray[Any] | None = self._output(self.result.values, block, port)
+        known: Array | None = self._output(self.result.values, block, port)
         source = self.scene.page.blocks.get(block)
         given = getattr(source, "value", None) if isinstance(source, Source) else None
         if known is None or not isinstance(given, Tensor):
@@ -123,7 +122,7 @@ class PageResult:
         """The path of a variable, or of the own variable of an input."""
         return self.use / block / port if port else self.use / block
 
-    def gradient(self, block: str, port: str = "") -> npt.NDArray[Any] | None:
+    def gradient(self, block: str, port: str = "") -> Array | None:
         """The gradient of a variable, or of the own variable of an input."""
         path = self.variable(block, port)
         return None if self.result is None else self.result.gradients.get(path)

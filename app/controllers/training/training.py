@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -29,12 +29,12 @@ from gradwire.runtime.training import Frame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.evaluation.result import Result
     from gradwire.app.panels.workspace import Workspace
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Address, Diagram
     from gradwire.runtime.flow import ObservedFlow
     from gradwire.runtime.training import Alarm, FollowedCourse, Lane
@@ -75,7 +75,7 @@ class TrainingController(WindowPart):
         """The frame that is shown together with its result."""
         self.shown: Frame | None = None
         """The frame that the document has, with the states of the courses; None before one."""
-        self._origin: dict[Address, NDArray[Any]] = {}
+        self._origin: dict[Address, Array] = {}
         """The values with which the training began."""
         self._edits = 0
         self._was_shown = False

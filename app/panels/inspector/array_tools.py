@@ -32,7 +32,7 @@ from gradwire.app.panels.menu import Menu
 from gradwire.app.services.background import Cancelled, Runner
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError, GradwireError, reason_of
-from gradwire.blocks.values import DTYPES, Tensor
+from gradwire.blocks.values import DTYPES, Array, Tensor
 
 RULE_NAMES: Mapping[str, str] = {
     "zeros": editor.noop("zeros"),
@@ -130,7 +130,7 @@ class ArrayTools(QToolButton):
             said = QStatusTipEvent(self.tr("Saved {0}").format(path.name))
             QApplication.sendEvent(self, said)
 
-    def _read(self, path: Path) -> dict[str, arrays.Array] | None:
+    def _read(self, path: Path) -> dict[str, Array] | None:
         """The arrays of a file; None on failure, or if this widget was deleted meanwhile."""
         text = self.tr("Reading {0}").format(path.name)
         try:
@@ -148,7 +148,7 @@ class ArrayTools(QToolButton):
             self.made.emit(Tensor(dialog.array))
         dialog.deleteLater()
 
-    def _choose(self, found: dict[str, arrays.Array]) -> arrays.Array | None:
+    def _choose(self, found: dict[str, Array]) -> Array | None:
         if len(found) == 1:
             return next(iter(found.values()))
         labelled = {f"{name}   {dimensions(array.shape)}": array for name, array in found.items()}
@@ -158,7 +158,7 @@ class ArrayTools(QToolButton):
         )
         return labelled.get(text) if accepted else None
 
-    def _accept(self, array: arrays.Array) -> None:
+    def _accept(self, array: Array) -> None:
         if array.dtype.name in DTYPES:
             self.made.emit(Tensor(np.ascontiguousarray(array)))
         else:
@@ -187,7 +187,7 @@ class _ArrayDialog(Dialog):
         """A description of the array; raises ValueError if the fields are invalid."""
         raise NotImplementedError  # each dialog has its own
 
-    def make(self) -> arrays.Array:
+    def make(self) -> Array:
         """The array; raises ValueError if the fields are invalid."""
         raise NotImplementedError  # each dialog has its own
 
@@ -258,10 +258,10 @@ class Generate(_ArrayDialog):
         self._generate(tuple(min(length, 1) for length in shape))
         return f"{dimensions(shape)} · {self._dtype}"
 
-    def make(self) -> arrays.Array:
+    def make(self) -> Array:
         return self._generate(arrays.parse_shape(self.shape_line.text()))
 
-    def _generate(self, shape: tuple[int, ...]) -> arrays.Array:
+    def _generate(self, shape: tuple[int, ...]) -> Array:
         kind = self.kind.currentData()
         numbers = {name: self.number(self.numbers[name].text()) for name in arrays.RULES[kind]}
         return arrays.generate(kind, shape, self._dtype, numbers)
@@ -270,11 +270,11 @@ class Generate(_ArrayDialog):
 class Part(_ArrayDialog):
     """Edits a part of an array cell by cell, or fills it with one number."""
 
-    def __init__(self, array: arrays.Array, parent: QWidget) -> None:
+    def __init__(self, array: Array, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Edit a part"))
         self._before = array
-        self._cells: arrays.Array | None = None
+        self._cells: Array | None = None
         self.line = QLineEdit(", ".join("0" if n == 1 else f"0:{min(n, 8)}" for n in array.shape))
         self.line.setToolTip(self.tr("One index per axis: 3, 0:5, : or ..."))
         self.fill = QLineEdit(self)
@@ -303,7 +303,7 @@ class Part(_ArrayDialog):
             description = f"{description}. {hint.format(f'{MAX_CELLS:,}')}"
         return description
 
-    def make(self) -> arrays.Array:
+    def make(self) -> Array:
         index = self._index()
         if self.fill.text().strip():
             return arrays.with_part(self._before, index, self._filling(self._before[index]))
@@ -313,7 +313,7 @@ class Part(_ArrayDialog):
     def _index(self) -> arrays.Index:
         return arrays.parse_index(self.line.text(), self._before.shape)
 
-    def _filling(self, part: arrays.Array) -> Any:
+    def _filling(self, part: Array) -> Any:
         return np.asarray(self.number(self.fill.text())).astype(np.asarray(part).dtype)
 
     def _show_part(self) -> None:

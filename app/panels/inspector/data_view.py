@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QTableWidgetItem, QWidget
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
     from gradwire.app.services.background import Runner
     from gradwire.app.services.theme import Theme
     from gradwire.blocks.library.data import Dataset
+    from gradwire.blocks.values import Array
     from gradwire.runtime.data import Rows
     from gradwire.runtime.diagram import InstancePath
 
-Array = NDArray[Any]
 
 _ROWS = 6
 """Rows of the table."""

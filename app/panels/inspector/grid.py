@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -13,6 +12,9 @@ from gradwire.app.panels import notation
 from gradwire.app.panels.tables.lines import Index, Table, TableModel
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.flow import number
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 _ROWS_SHOWN = 8
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -25,10 +27,10 @@ class ArrayModel(TableModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._array: NDArray[Any] = np.zeros((0, 0))
+        self._array: Array = np.zeros((0, 0))
         self._editable = False
 
-    def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
+    def show_array(self, array: Array | None, editable: bool = True) -> None:
         """Show ``array``, or nothing for None; edits are emitted, not made in place."""
         shown = np.zeros((0, 0)) if array is None else array
         if shown.shape == self._array.shape and editable == self._editable and shown.size:
@@ -42,7 +44,7 @@ class ArrayModel(TableModel):
         self.endResetModel()
 
     @property
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> Array:
         """The array as a matrix."""
         return self._array.reshape(1, -1) if self._array.ndim < 2 else self._array
 
@@ -103,7 +105,7 @@ class Grid(Table):
         wide = self.fontMetrics().horizontalAdvance("−0.123456") + 12
         self.horizontalHeader().setDefaultSectionSize(wide)
 
-    def show_array(self, array: NDArray[Any] | None, editable: bool = True) -> None:
+    def show_array(self, array: Array | None, editable: bool = True) -> None:
         """Show ``array``, keeping the current cell if it still exists."""
         at = self.currentIndex()
         self.table.show_array(array, editable)

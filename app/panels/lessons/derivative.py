@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy import typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -20,10 +19,10 @@ from gradwire.app.panels.lessons.heatmap import (
 from gradwire.runtime.lessons import port_name
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.lessons import DerivativeCard, InputRule, VectorJacobian
 
 
-Array = npt.NDArray[Any]
 _WIDEST = 30.0
 """Width of a rule that is still legible when it is shrunk to a panel, in lines of text."""
 

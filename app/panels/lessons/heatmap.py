@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QEvent
 
+    from gradwire.blocks.values import Array
 
-Array = NDArray[Any]
+
 _LARGEST = 200.0
 """Height and width that a heatmap is given at most, px."""
 _CELL = 22.0

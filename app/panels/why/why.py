@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.answers import Reasons
     from gradwire.app.evaluation.result import Result
     from gradwire.blocks.trees import Tree
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import PortPath
 
 LEAF = "leaf:"
@@ -283,7 +283,7 @@ class Why(Sheet):
             label.linkActivated.connect(self.blockRequested)
             self._column.addWidget(label)
 
-    def _add_array(self, array: NDArray[Any] | None) -> None:
+    def _add_array(self, array: Array | None) -> None:
         """Add a small array as a table, a larger one as one line."""
         if array is None:
             return

@@ -7,14 +7,13 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
 
-Array = NDArray[Any]
 Quantity = Literal["value", "dtype", "gradient", "second derivative"]
 SYSTEMS = ("PyTorch", "JAX", "TensorFlow", "MXNet")
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.choices.choice import Array, Site
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.calculus.choices.choice import Site
 
 Point = Callable[["Site"], Any]
 

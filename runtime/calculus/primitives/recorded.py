@@ -12,7 +12,6 @@ from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.measuring import Measured, measured
@@ -21,10 +20,10 @@ from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.recorded import Output, Run
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.value import Operand
 
-Array = NDArray[Any]
 WITHIN = 1e-3
 """How far from what was recorded arrays may be, relative to the largest of them: both were computed
 with rounding, and another input is further away.

@@ -15,18 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.data.files.npy import (
-    Array,
-    Header,
-    mapped,
-    read_bytes,
-    read_header,
-    require_shape,
-)
+from gradwire.runtime.data.files.npy import Header, mapped, read_bytes, read_header, require_shape
 from gradwire.runtime.data.files.zips import open_zip
 
 if TYPE_CHECKING:
     from io import BufferedReader
+
+    from gradwire.blocks.values import Array
 
 MAX_MEMBERS = 10_000
 """Arrays in one file."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
 
     from gradwire.blocks.block import Shape
-    from gradwire.runtime.data.columns import Array, Index
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.data.columns import Index
 
 Watch: TypeAlias = Callable[[Iterable[Any]], Iterable[Any]]
 """Passes things on, and may raise between two of them to cancel what uses them."""

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES, MAX_ELEMENTS
@@ -22,8 +21,8 @@ from gradwire.runtime.data.progress import report
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
 
-Array = NDArray[Any]
 
 MAPPED = 2**26
 """Bytes from which an array stays in its file, and only the rows of a batch are read."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.nearest import did_you_mean
-from gradwire.runtime.data.columns import Array, Arrays, Table
+from gradwire.runtime.data.columns import Arrays, Table
 from gradwire.runtime.data.files.archives import npz_arrays, npz_headers, safetensors_headers
 from gradwire.runtime.data.files.csv_file import CsvTable, Watch
 from gradwire.runtime.data.files.npy import Header, mapped, read_header
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from gradwire.blocks.library.data import Dataset
+    from gradwire.blocks.values import Array
 
 ONLY = "x"
 """Name of the array of an npy file."""

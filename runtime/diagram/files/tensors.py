@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from io import BufferedReader
 
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 MAX_INLINE = 1024
 """Maximum number of elements of an array that is stored in the diagram's own file."""
@@ -39,7 +39,7 @@ _KNOWN = (
 _FIELDS = {"tensor", "dtype", "shape"}
 
 
-def reference(key: str, array: NDArray[Any]) -> dict[str, Any]:
+def reference(key: str, array: Array) -> dict[str, Any]:
     """The reference in a diagram to an array in its array file."""
     return {"tensor": key, "dtype": array.dtype.name, "shape": list(array.shape)}
 
@@ -54,7 +54,7 @@ def is_file_name(name: object) -> bool:
     return isinstance(name, str) and name.endswith(SUFFIX) and not FORBIDDEN.search(name)
 
 
-def content_of(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def content_of(arrays: Mapping[str, Array]) -> bytes:
     """The bytes of a safetensors file; the same arrays give the same bytes."""
     from safetensors.numpy import save
 
@@ -88,7 +88,7 @@ class TensorFile:
             )
         return tensor
 
-    def _load(self, key: str) -> NDArray[Any]:
+    def _load(self, key: str) -> Array:
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -103,7 +103,7 @@ class TensorFile:
                         "Gradwire has not.",
                         expected="one of " + ", ".join(_KNOWN),
                     )
-                array: NDArray[Any] = stored.get_tensor(key)
+                array: Array = stored.get_tensor(key)
         except FileNotFoundError:
             raise FileError(
                 f"The diagram's array file {self._path.name} is missing.",

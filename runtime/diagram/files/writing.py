@@ -52,7 +52,7 @@ from gradwire.runtime.gc_pause import uncollected
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -96,7 +96,7 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     return _LONE_SURROGATE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 
 
-def large_arrays(diagram: Diagram) -> dict[str, NDArray[Any]]:
+def large_arrays(diagram: Diagram) -> dict[str, Array]:
     """The arrays for the array file: ``W1.value``, in other pages ``encoder/W1.value``."""
     return {
         _key(page_name, name, field): tensor.array

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.emit import Emitter
 from gradwire.runtime.engine.compiler.folding import Folded, folded
@@ -33,10 +32,10 @@ from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.terms import Store
 
-Array = NDArray[Any]
 
 LARGE = 1 << 9
 """Elements from which machine code is faster even by itself."""

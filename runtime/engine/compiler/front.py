@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
 from gradwire.runtime.engine.plan.native import machine
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 
 FOLDS = {"sum": "sum", "max": "max", "min": "min", "cumulative_sum": RUNNING}

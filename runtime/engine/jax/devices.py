@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine.jax.failing import explained
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
 
-Array = NDArray[Any]
 
 _SPELLING = re.compile(r"(cpu|gpu|cuda|rocm|tpu)(?::(all|[0-9]{1,4}(?:,[0-9]{1,4})*))?")
 _BATCH = "batch"

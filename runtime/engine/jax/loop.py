@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.jax.compiling import called, compiled
@@ -19,11 +18,11 @@ from gradwire.runtime.engine.jax.traced import Traced, require_success
 if TYPE_CHECKING:
     from jax.sharding import NamedSharding
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.engine import Stage
     from gradwire.runtime.engine.jax.devices import Devices
 
-Array = NDArray[Any]
 
 _LARGE = 1 << 16
 """Elements of a leaf from which it is worth to divide it."""

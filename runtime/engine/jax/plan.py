@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.interruption import until_cancelled
@@ -16,10 +15,9 @@ from gradwire.runtime.engine.jax.compiling import called, compiled
 from gradwire.runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.jax.devices import Devices
-
-Array = NDArray[Any]
 
 
 class _All(NamedTuple):

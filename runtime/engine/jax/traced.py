@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import numpy as jnp
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import Location, RunError
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
@@ -16,9 +15,9 @@ from gradwire.runtime.engine.jax.scans import count_operations, evaluate
 from gradwire.runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 _INLINE = 1 << 10
 """Elements up to which a constant is a part of the program; larger ones are passed to it."""

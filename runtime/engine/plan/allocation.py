@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import Location, RunError
 from gradwire.runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 HUGE = 1 << 21
 """Bytes of a huge page; numpy asks the system for these in arrays of twice as many."""

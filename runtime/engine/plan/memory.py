@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.calculus.dtypes import NUMPY
@@ -16,10 +15,10 @@ from gradwire.runtime.engine.plan.allocation import HUGE, LINE, allocate, machin
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Task
 
-Array = NDArray[Any]
 
 _SMALL = 1 << 12
 """Bytes below which memory is not worth sharing."""

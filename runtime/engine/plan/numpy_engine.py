@@ -6,8 +6,6 @@ from contextvars import copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.runtime import extras
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.passes import DEFAULT
@@ -19,12 +17,12 @@ if TYPE_CHECKING:
 
     from threadpoolctl import ThreadpoolController
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.passes import Pass
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.plan.tasks import Task
 
-Array = npt.NDArray[Any]
 
 MOST_THREADS = 1024
 """Threads that an engine may be given."""

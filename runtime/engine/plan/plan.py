@@ -9,7 +9,6 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import GradwireError, Location, RunError
 from gradwire.blocks.plugins import PluginError
@@ -35,10 +34,10 @@ from gradwire.runtime.engine.plan.tasks import (
 )
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.sparse.task import SparseTask
 
-Array = NDArray[Any]
 
 INVALID = (IndexError, ValueError, MemoryError, ArithmeticError)
 """What the kernels of the library raise for invalid numbers."""

@@ -12,8 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.namespace import Namespace
 
@@ -182,9 +181,9 @@ class InPlace:
         for function, inputs, target in steps:
             one, *other = (n if n >= 0 else at[n] for n in inputs)
             self._steps.append((function, one, other[0] if other else None, target))
-        self._rooms: dict[np.dtype[Any], list[NDArray[Any]]] = {}
+        self._rooms: dict[np.dtype[Any], list[Array]] = {}
 
-    def run(self, arrays: Sequence[NDArray[Any]], numbers: Sequence[float]) -> None:
+    def run(self, arrays: Sequence[Array], numbers: Sequence[float]) -> None:
         """Change arrays of one dtype and of one dimension, with these numbers for those that were
         not known.
         """

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import Location, RunError
@@ -24,10 +23,10 @@ from gradwire.runtime.engine.plan.simplify import IDENTITIES
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Body
     from gradwire.runtime.engine.plan.plan import Plan
 
-Array = NDArray[Any]
 Planner: TypeAlias = (
     "Callable[[Sequence[Value], Mapping[Value, Array], Sequence[tuple[Value, Array]]], Plan]"
 )

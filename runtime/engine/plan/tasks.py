@@ -8,7 +8,6 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.calculus.kernels.summing import bound_total
@@ -21,10 +20,10 @@ from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.transposed import copying, filling
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.memory import Room
 
-Array = NDArray[Any]
 Arrays: TypeAlias = "Mapping[Value, Array]"
 Step: TypeAlias = Callable[[], Any]
 

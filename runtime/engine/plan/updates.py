@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
@@ -15,11 +14,10 @@ from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.recording import Number
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.passes import Pass
     from gradwire.runtime.engine.plan.recording import Recording
-
-Array = NDArray[Any]
 
 
 class Update:

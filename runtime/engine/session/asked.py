@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from numpy import typing as npt
-
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine.compiled import Request, Table, with_zeros
 from gradwire.runtime.engine.norms import with_tree_norms
@@ -18,13 +16,12 @@ from gradwire.runtime.engine.session.run import Run, accumulate
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.compiled import Compiled
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.execution import Executor
     from gradwire.runtime.engine.session.lookup import GradientRequests
-
-Array = npt.NDArray[Any]
 
 
 class Wanted(NamedTuple):

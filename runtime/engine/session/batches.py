@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.data.rows import Phase
     from gradwire.runtime.engine.engine import Writer
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
-
-Array = npt.NDArray[Any]
 
 
 class Batches:

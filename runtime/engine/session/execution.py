@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FeedError, HeadError, Location, RunError
 from gradwire.runtime.data.rows import Stream
@@ -16,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.engine import Engine
     from gradwire.runtime.engine.program import Leaf, Program
     from gradwire.runtime.engine.session.store import Store
-
-Array = npt.NDArray[Any]
 
 
 class Executor:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from numpy import typing as npt
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
-Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.errors import HeadError, Location, NotRunnableError, RunError
@@ -19,6 +19,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.recorded import Recorded
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine.program import Program
@@ -189,7 +190,7 @@ def _arriving(program: Program, heads: Iterable[PortPath]) -> set[Value]:
 
 def find_seeds(
     program: Program, heads: tuple[PortPath, ...], given: Mapping[str, ArrayLike]
-) -> dict[PortPath, NDArray[Any]]:
+) -> dict[PortPath, Array]:
     """Output gradients by head; raises HeadError for other ports and for wrong shapes."""
     seeds = {}
     for name, seed in given.items():

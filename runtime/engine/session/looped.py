@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gradwire.blocks.values import Array
 from gradwire.runtime.engine.compiled import rows_of
 from gradwire.runtime.engine.session.updating import Updating
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.engine import Loop, LoopingEngine, Stage
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
-
-Array = NDArray[Any]
 
 
 class Looped(Updating):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.errors import FeedError, Location
 from gradwire.runtime.engine.session.batches import Batches
@@ -15,11 +15,10 @@ from gradwire.runtime.gc_pause import uncollected
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.compiled import Compiled
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.store import Store
-
-Array = NDArray[Any]
 
 
 class Prepared:

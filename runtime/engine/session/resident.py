@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.diagram.paths import PortPath
@@ -18,6 +17,7 @@ from gradwire.runtime.gc_pause import uncollected
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiled import Derived
     from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.session.batches import Batches
     from gradwire.runtime.engine.session.store import Store
     from gradwire.runtime.engine.session.updating import Pending
-
-Array = NDArray[Any]
 
 
 class ResidentCall:

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.briefly import MOST, few, lines
@@ -20,11 +19,10 @@ from gradwire.runtime.engine.session.by_path import rows_among
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.trees import Tree
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

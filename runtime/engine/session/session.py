@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import GradwireError, RunError
@@ -44,6 +44,7 @@ from gradwire.runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.data.rows import Phase
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.lookup import GradientRequests
 
-Array = NDArray[Any]
 Feeds: TypeAlias = Mapping[str, ArrayLike]
 A = TypeVar("A", bound=Asked)
 T = TypeVar("T")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.block import Shape, Source
 from gradwire.blocks.errors import FeedError, Location
@@ -17,11 +17,10 @@ from gradwire.runtime.data.rows import Phase, Stream
 from gradwire.runtime.engine.plan.allocation import machine_bytes, not_enough
 
 if TYPE_CHECKING:
-    from gradwire.blocks.values import PortLiteral
+    from gradwire.blocks.values import Array, PortLiteral
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.program import Leaf
 
-Array = NDArray[Any]
 
 _DRAWN = 20
 """Bytes for an element while numbers are drawn: two of float64 and one of float32."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FeedError, Location
 from gradwire.runtime.engine.compiled import Derived, Request, derive
@@ -17,13 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.engine import Writer
     from gradwire.runtime.engine.program import Leaf, Program
     from gradwire.runtime.engine.session.store import Store
-
-Array = npt.NDArray[Any]
 
 
 class Pending:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.paths import InstancePath
@@ -20,10 +20,10 @@ from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.states import State, Verdict
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow.observed import ObservedFlow
 
-Array = NDArray[Any]
 Kind: TypeAlias = "tuple[str, str, int]"
 """The type and the input of the block that a variable is for, and its number of axes."""
 _LOSSES = {*PREDICTIONS, "LogSoftmax"}

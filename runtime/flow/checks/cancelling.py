@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.paths import InstancePath
@@ -18,11 +18,11 @@ from gradwire.runtime.flow.words.formatting import cosine, number
 from gradwire.runtime.flow.words.sentences import names
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow.observed import ObservedFlow
 
-Array = NDArray[Any]
 _SELECTIVE = ("Clip", "Gather", "Max", "Maximum", "Min", "Minimum", "PickAlong", "Relu",
               "TakeAlong", "Where")  # fmt: skip
 MOST = 3

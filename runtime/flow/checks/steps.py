@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.engine.norms import rms
 from gradwire.runtime.flow.tools.patterns import names_variable, owns
@@ -11,8 +11,7 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.training import OptimiserRule, Training
     from gradwire.runtime.engine.program import Program
 
@@ -34,8 +33,8 @@ def step_of(
     program: Program,
     name: str,
     state: State,
-    value: NDArray[Any],
-    gradient: NDArray[Any],
+    value: Array,
+    gradient: Array,
 ) -> Step | None:
     """What the optimiser that owns a variable makes of its gradient, which is VANISHING or
     EXPLODING; None where none or several do, or where that depends on more.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.importing.kinds import is_view
 from gradwire.runtime.diagram.paths import InstancePath
@@ -17,11 +16,11 @@ from gradwire.runtime.flow.tools.findings import SYMMETRIC, Finding
 from gradwire.runtime.flow.words import value_sentences
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.flow.observed import ObservedFlow
     from gradwire.runtime.flow.structure.neighbours import Neighbours
 
-Array = NDArray[Any]
 _CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D")
 _UNITS = {
     ("Linear", "weight"): 0,

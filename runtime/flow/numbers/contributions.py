@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words.phrases import FACTORS
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _MOST_FACTORS = 16
 """Blocks that are looked at for zeros behind a product, at most."""
-Array = NDArray[Any]
 SQUASHING = ("Sigmoid", "Softmax", "Tanh")
 SHOWN = 5
 """Squashing blocks on a route that are kept by name."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.runtime.diagram.paths import InstancePath, WirePath
@@ -22,7 +21,8 @@ from gradwire.runtime.flow.words.formatting import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Array = NDArray[Any]
+    from gradwire.blocks.values import Array
+
 _POLES = ("Arctan2", "Div", "Log", "Pow", "Sqrt")
 _DISTANCES = (
     "BinaryCrossEntropy", "CrossEntropy", "Huber", "MeanAbsoluteError", "MeanSquaredError"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.values import Array
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
 
-Array = NDArray[Any]
 Inputs = Callable[["InstancePath"], Mapping[str, Array]]
 """The arrays that a block reads, by port."""
 _TRIED = 64

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
@@ -32,10 +31,10 @@ from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Leaf
     from gradwire.runtime.flow.numbers.contributions import Contributions
 
-Array = NDArray[Any]
 FLUSHING = "JAX"
 """The system that takes subnormal numbers as 0."""
 _TRIED = 16

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine.norms import Batch, batched, batches
@@ -13,9 +12,8 @@ from gradwire.runtime.engine.norms import Batch, batched, batches
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Program
-
-Array = NDArray[Any]
 
 
 class _Floats(NamedTuple):

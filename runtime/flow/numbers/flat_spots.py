@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
@@ -25,8 +24,7 @@ from gradwire.runtime.flow.words.formatting import number
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
-
-Array = NDArray[Any]
+    from gradwire.blocks.values import Array
 
 
 class Zero(Enum):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -21,12 +20,12 @@ from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.flat import Instance
     from gradwire.runtime.engine.program import Program
 
-Array = NDArray[Any]
 FINE, COARSE = (1e-5, 1e-4), (1e-2, 3e-2)
 """Length of a step against values of about 1, and the share by which slopes may differ: where a
 block computes in float64, and where it rounds to fewer digits."""

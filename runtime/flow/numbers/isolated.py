@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.library.sources import Constant, Variable
 from gradwire.runtime.calculus.dtypes import is_float
@@ -15,9 +13,9 @@ from gradwire.runtime.engine import Session
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block, Source
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = npt.NDArray[Any]
 NAME = InstancePath("block")
 
 

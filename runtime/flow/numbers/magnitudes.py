@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from gradwire.runtime.engine.norms import (
 )
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 
 class Size(NamedTuple):
@@ -68,7 +69,7 @@ def layout_of(arrays: Mapping[str, Array | SparseRows]) -> Layout:
 class Sizes(Mapping[str, Size]):
     """The sizes of many arrays by name; what is measured is kept by column, in that order."""
 
-    def __init__(self, index: Mapping[str, int], columns: Sequence[NDArray[Any]]) -> None:
+    def __init__(self, index: Mapping[str, int], columns: Sequence[Array]) -> None:
         self.index = index
         """The place of each name in the columns."""
         self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak = columns
@@ -93,7 +94,7 @@ class Sizes(Mapping[str, Size]):
         return len(self.index)
 
     @property
-    def _columns(self) -> tuple[NDArray[Any], ...]:
+    def _columns(self) -> tuple[Array, ...]:
         return self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak
 
     def combined(self, groups: Mapping[str, Iterable[str]]) -> Sizes:

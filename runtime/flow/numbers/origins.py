@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
@@ -26,11 +25,10 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.value_sentences import Element
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.checks.diagnostics import Severity
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
-
-Array = NDArray[Any]
 
 
 NOT_FINITE = "value-not-finite"

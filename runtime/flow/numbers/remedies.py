@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.importing.kinds import is_clip
 from gradwire.runtime.flow.structure.exponentials import function_of
@@ -15,11 +14,11 @@ from gradwire.runtime.flow.structure.neighbours import SHAPES, neighbours_of
 from gradwire.runtime.flow.words import tables, value_sentences
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.words.value_sentences import Element
 
-Array = NDArray[Any]
 _KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")
 """Blocks through which a limit of a Clip is followed to where it makes a 0."""
 _POSITIVE = ("Exp", "Sigmoid", "Softmax", "Softplus")

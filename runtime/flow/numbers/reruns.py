@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.values import PortLiteral
@@ -19,11 +18,11 @@ from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import WirePath
     from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.program import Leaf, Program
 
-Array = NDArray[Any]
 SCALES = {
     "float16": (1e1, 1e2, 1e3),
     "float32": (1e4, 1e8, 1e12, 1e16, 1e20, 1e24, 1e28),

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -27,11 +26,11 @@ from gradwire.runtime.flow.words.states import State
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
 
-Array = NDArray[Any]
 ROUNDING = frozenset({"round", "floor", "ceil"})
 """Primitives whose gradient is 0 here, in PyTorch, JAX and MXNet, and None in TensorFlow."""
 

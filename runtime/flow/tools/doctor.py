@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import GradwireError, RunError
@@ -87,13 +87,13 @@ from gradwire.runtime.flow.words.states import NO_GRADIENT, PASSING, Complaint, 
 from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.comparison import Disagreement
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.analyse import Flow
     from gradwire.runtime.flow.observed import ObservedFlow
 
-Array = NDArray[Any]
 TRIALS = 64
 """At most so many repairs are run, and so many stops opened to see whether they cut anything."""
 BLOCKS = 12_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -16,11 +15,10 @@ from gradwire.runtime.engine.norms import rms
 from gradwire.runtime.flow.words.formatting import cosine
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

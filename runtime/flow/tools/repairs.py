@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -37,10 +37,10 @@ from gradwire.runtime.flow.words.states import State, Verdict
 from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Batch
     from gradwire.runtime.engine import Run
 
-Array = NDArray[Any]
 MOST_LOSSES = 6
 """Losses that numbers are given of apart, at most."""
 REPAIRABLE = (State.STOPPED, State.NO_RULE, State.FROZEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy import typing as npt
 
@@ -28,11 +28,10 @@ from gradwire.runtime.flow.tools.repairs import trial
 from gradwire.runtime.flow.words.formatting import cosine, percent
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Batch, Diagram
     from gradwire.runtime.flow.observed import ObservedFlow
     from gradwire.runtime.flow.words.states import State
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.norms import rms
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 
 DIGITS = 4

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.importing.kinds import is_kind
@@ -21,11 +20,11 @@ from gradwire.runtime.flow.words.formatting import size as size_text
 from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath, WirePath
     from gradwire.runtime.flow.numbers.contributions import Blame, Contributions
     from gradwire.runtime.flow.numbers.rules import Thresholds
 
-Array = NDArray[Any]
 _LIMITS = ("Clip", "Maximum", "Minimum")
 
 

@@ -6,14 +6,15 @@ import keyword
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 
 WIDTH = 100
 INDENT = "    "

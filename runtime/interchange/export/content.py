@@ -15,11 +15,11 @@ from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.training.recipe import Recipe, resolve
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.interchange.export.code import Array
 
 
 @dataclass(frozen=True, eq=False)

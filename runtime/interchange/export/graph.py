@@ -12,10 +12,10 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus.primitives.base import BROADCAST, CAST, CONSTANT, LEAF, RESHAPE, WIRE
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Body, Trace, Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.interchange.export.code import Array
 
 _SPREADS = (BROADCAST, RESHAPE)
 

@@ -14,7 +14,6 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import Location, RunError
 from gradwire.blocks.plugins import is_own
 from gradwire.runtime.interchange.export.code import (
-    Array,
     Code,
     axes_text,
     index_text,
@@ -23,6 +22,7 @@ from gradwire.runtime.interchange.export.code import (
 )
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.export.loops import WriteLoop
 

@@ -14,8 +14,8 @@ from gradwire.runtime.interchange.export.systems.numpy_source import numpy_modul
 from gradwire.runtime.interchange.export.systems.torch_source import torch_module
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.interchange.export.code import Array
 
 TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
     "numpy": numpy_module,

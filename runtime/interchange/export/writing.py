@@ -19,7 +19,6 @@ from gradwire.runtime.interchange.export.code import (
     INDENT,
     INLINE,
     WIDTH,
-    Array,
     Code,
     Names,
     identifier,
@@ -35,6 +34,7 @@ from gradwire.runtime.interchange.export.regions import Divider, Loop, Region, u
 from gradwire.runtime.interchange.export.rows import ExportError
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.export.graph import Graph
     from gradwire.runtime.interchange.export.naming import Naming

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.interchange.importing.imported import Imported, Remark
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 LEAST = 1e-2
 """Gradients are compared relative to at least this share of the largest of all."""
@@ -81,7 +81,7 @@ def _remark(found: Comparison, why: str) -> Remark:
     return Remark("checked", text)
 
 
-def apart(ours: NDArray[Any], theirs: NDArray[Any] | Measured, least: float = 0.0) -> float:
+def apart(ours: Array, theirs: Array | Measured, least: float = 0.0) -> float:
     """The largest difference, relative to the largest of their numbers, or to ``least``; that of
     the sizes of arrays of which one is known in short.
 
@@ -99,10 +99,10 @@ def apart(ours: NDArray[Any], theirs: NDArray[Any] | Measured, least: float = 0.
     return float(difference / max(np.abs(theirs[finite]).max(initial=0), least, 1e-30))
 
 
-def largest(gradients: Iterable[NDArray[Any] | Measured | None]) -> float:
+def largest(gradients: Iterable[Array | Measured | None]) -> float:
     """The largest finite number of all gradients, or the largest root mean square."""
 
-    def size(gradient: NDArray[Any] | Measured) -> float:
+    def size(gradient: Array | Measured) -> float:
         if isinstance(gradient, Measured):
             return gradient.size
         return float(np.abs(gradient[np.isfinite(gradient)]).max(initial=0))
@@ -114,8 +114,8 @@ def differing(
     what: str,
     loss: str,
     at: str,
-    theirs: NDArray[Any] | Measured | None,
-    ours: NDArray[Any] | None,
+    theirs: Array | Measured | None,
+    ours: Array | None,
     how_far: float = math.inf,
 ) -> Disagreement:
     """A disagreement about two arrays, or an array and no gradient."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.imported import Imported
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -34,7 +33,7 @@ class ImportOptions:
     seed: int = 0
     """Seed of the numbers that inputs get where the file has none."""
 
-    def example(self, index: int, shape: Shape, dtype: str) -> NDArray[Any]:
+    def example(self, index: int, shape: Shape, dtype: str) -> Array:
         """Numbers for the input with this index: standard normal floats, zeros of other dtypes."""
         if not dtype.startswith("float"):
             return np.zeros(shape, dtype)

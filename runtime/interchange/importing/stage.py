@@ -43,9 +43,8 @@ from gradwire.runtime.interchange.importing.staged import (
 from gradwire.runtime.progress_bars import Bar
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Block, Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.importing.staged import Operation
 
@@ -75,7 +74,7 @@ class Stage(Shaping):
         """Says how many operations have come."""
         self.remarks: list[tuple[RemarkKind, str, StagedBlock | None, str]] = []
         self._trace = Trace()
-        self._samples: dict[Value, NDArray[Any]] = {}
+        self._samples: dict[Value, Array] = {}
         """The numbers of leaves: of variables, and of inputs that have an example."""
         self._root = Scope()
         self._scope = self._root
@@ -83,7 +82,7 @@ class Stage(Shaping):
         self._operation: Operation | None = None
         self._operations = 0
         self._blocks: list[StagedBlock] = []
-        self._known: dict[Value, NDArray[Any]] = {}
+        self._known: dict[Value, Array] = {}
         self._specialised: set[Value] = set()
         self._trained: set[Value] = set()
         """The leaves that are to be trained."""
@@ -280,7 +279,7 @@ class Stage(Shaping):
         }
         return last | all_of
 
-    def numbers(self, x: Staged, why: str) -> NDArray[Any]:
+    def numbers(self, x: Staged, why: str) -> Array:
         """The numbers of a value that must be known when the diagram is made.
 
         They are those of the example inputs, which a remark says unless the value is constant.
@@ -301,7 +300,7 @@ class Stage(Shaping):
         """That what is decided by the numbers of a value trains nothing, where they are trained."""
         return CHOSEN if leaves_of(x.value) & self._trained else ""
 
-    def example(self, x: Staged) -> NDArray[Any] | None:
+    def example(self, x: Staged) -> Array | None:
         """The numbers that the example inputs give; None where one is missing, or in a loop."""
         if x.array is not None:
             return x.array
@@ -403,7 +402,7 @@ class Stage(Shaping):
         several = results if isinstance(results, tuple) else (results,)
         return [self._trace.xp.asarray(result) for result in several]
 
-    def _computed(self, values: Sequence[Value]) -> list[NDArray[Any]]:
+    def _computed(self, values: Sequence[Value]) -> list[Array]:
         plan = Plan(values, ())
         for leaf, buffer in plan.leaves.items():
             np.copyto(buffer, self._samples[leaf])
@@ -419,7 +418,7 @@ class Stage(Shaping):
         name: str,
         shape: Shape,
         dtype: str,
-        array: NDArray[Any] | None,
+        array: Array | None,
         scope: Scope,
         given: Mapping[str, Any],
     ) -> Staged:
@@ -437,7 +436,7 @@ class Stage(Shaping):
         name: str,
         shape: Shape,
         dtype: str,
-        array: NDArray[Any] | None,
+        array: Array | None,
         module: Sequence[str],
         own: str,
         given: Mapping[str, Any],

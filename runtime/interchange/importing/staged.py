@@ -17,9 +17,8 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Block, Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.interchange.importing.scopes import Scope
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -62,7 +61,7 @@ class Staged:
     """The traced value."""
     source: StagedBlock | None = None
     port: str = "out"
-    array: NDArray[Any] | None = None
+    array: Array | None = None
     """Its numbers, where they depend on no input and no variable."""
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.sources import Variable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.scopes import Scope
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
 
@@ -130,7 +129,7 @@ def _is_variable(x: Staged) -> bool:
     return x.source is not None and isinstance(x.source.block, Variable)
 
 
-def _same_numbers(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+def _same_numbers(one: Array | None, other: Array | None) -> bool:
     if one is None or other is None:
         return False
     return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

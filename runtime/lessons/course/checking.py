@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, Literal
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING, Literal
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError, Location
@@ -36,10 +34,10 @@ from gradwire.runtime.lessons.setting import adjustable, with_settings
 from gradwire.runtime.lessons.texts import filled
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.lesson import Lesson, LessonStep, WrongAnswer
     from gradwire.runtime.diagram.model import Diagram
 
-Array = npt.NDArray[Any]
 MOST_VARIATIONS = 12
 """Combinations of varied numbers that are tried."""
 

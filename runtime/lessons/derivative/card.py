@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
@@ -21,10 +19,9 @@ from gradwire.runtime.lessons.steps import Backward, Phase, Steps
 from gradwire.runtime.lessons.words import arrival_text, return_text
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
     from gradwire.runtime.lessons.derivative.local import LocalBlock
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
@@ -18,12 +17,12 @@ from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.lessons.derivative.rules import rules
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.flat import Instance
     from gradwire.runtime.engine.program import Program
 
-Array = NDArray[Any]
 MOST_ELEMENTS = 4096
 """Elements of the largest Jacobian that is computed."""
 

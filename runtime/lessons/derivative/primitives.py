@@ -8,8 +8,6 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import Trace, sweep
 from gradwire.runtime.calculus.primitives.base import CAST, CONSTANT, LEAF, RESHAPE, WIRE
@@ -17,11 +15,11 @@ from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.lessons.derivative.notation import PLAIN, SUM, Formula
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
 
-Array = npt.NDArray[Any]
 _MOST = 400
 """Values of the largest block that is looked into."""
 _LONGEST_NAME = 12

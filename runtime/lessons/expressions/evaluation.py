@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.values import Array
 from gradwire.runtime.lessons.amounts import amount
 from gradwire.runtime.lessons.expressions.grammar import (
     FACTS,
@@ -27,7 +27,6 @@ from gradwire.runtime.lessons.expressions.wording import STOP_WORDS, fact_words,
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts
 
-Array = NDArray[Any]
 Value: TypeAlias = Array | str | bool | None
 """What an expression is worth; a number is an array without axes."""
 MAX_ELEMENTS = 100_000

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.library.gradient import StopGradient
@@ -20,6 +18,7 @@ from gradwire.runtime.flow.tools.contracts import Contract, Outcome, check_contr
 from gradwire.runtime.lessons.recording import Recording, record_step
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Run, Session
     from gradwire.runtime.engine.program import Program
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.lessons.misconceptions import Wrong
     from gradwire.runtime.lessons.timeline import Timeline
 
-Array = npt.NDArray[Any]
 NO_TRIALS: Mapping[Trial, ObservedFlow] = MappingProxyType({})
 
 

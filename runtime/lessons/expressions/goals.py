@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError, RunError
@@ -13,6 +11,7 @@ from gradwire.runtime.lessons.conditions import parse_condition, parse_goal
 from gradwire.runtime.lessons.expressions.grammar import ConditionError
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.lesson import (
         BuildStep,
         ChangeStep,
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
         WrongAnswer,
     )
     from gradwire.runtime.lessons.expressions.facts import Facts
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

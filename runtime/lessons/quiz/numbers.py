@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.library.arithmetic import Add, Mul, Sub
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.lessons.expressions.facts import Facts
 
-Array = NDArray[Any]
 MOST_ELEMENTS = 4
 """Elements of the largest array that is asked for."""
 MOST_STATED = 16

@@ -29,8 +29,8 @@ from gradwire.runtime.publish.living.writing.html import page, picture_page
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.lessons.amounts import Array
 
 _SYMBOL = 3
 """The place of a block's symbol in what ``pictures`` gives."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.training.iterations.flat_buffers import FlatBuffer, VariableSpec, flat_slices
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.training import Average
     from gradwire.runtime.training.optimisers.arithmetic import Work
-
-Array = NDArray[Any]
 
 
 def is_divided(rule: Average) -> bool:

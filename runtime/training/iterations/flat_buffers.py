@@ -7,16 +7,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.calculus.dtypes import NUMPY
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Program
-
-Array = NDArray[Any]
 
 
 class VariableSpec(NamedTuple):

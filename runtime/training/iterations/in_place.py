@@ -8,7 +8,6 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.averages import Averaging
@@ -19,11 +18,10 @@ from gradwire.runtime.training.records import StepRecord
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.training.recipe import Recipe
-
-Array = NDArray[Any]
 
 
 class InPlaceIterations:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.norms import sum_of_squares
@@ -29,6 +28,7 @@ from gradwire.runtime.training.optimisers.clipping import clip_gradients
 from gradwire.runtime.training.records import OptimiserRecord
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.plan.updates import Update
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.session.updating import Pending
     from gradwire.runtime.training.optimisers.update_program import UpdateProgram
     from gradwire.runtime.training.recipe import ResolvedRule
-
-Array = NDArray[Any]
 
 
 @by_identity

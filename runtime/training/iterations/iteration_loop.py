@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.values import Array
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.looped_steps import LoopedAverage, LoopedOptimiserStep
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.session.looped import Looped
 
-Array = NDArray[Any]
 Rows: TypeAlias = list[list[Array]]
 
 _ROOM = 1 << 28

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.training.iterations.flat_buffers import variable_specs
 from gradwire.runtime.training.iterations.in_place import actions
@@ -17,13 +16,12 @@ from gradwire.runtime.training.iterations.staging import leaf
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.training.diverged import DivergedError
     from gradwire.runtime.training.recipe import Recipe
     from gradwire.runtime.training.records import StepRecord
-
-Array = NDArray[Any]
 
 
 class LoopedIterations:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.recording import Recording, record
 from gradwire.runtime.training.iterations.averages import is_divided, work_of
@@ -17,14 +16,13 @@ from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.records import OptimiserRecord
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.diagram.training import Average
     from gradwire.runtime.engine.session.looped import Looped
     from gradwire.runtime.training.iterations.flat_buffers import VariableSpec
     from gradwire.runtime.training.recipe import ResolvedRule
-
-Array = NDArray[Any]
 
 
 class ParameterGroup(NamedTuple):

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.training.diverged import DivergedError
     from gradwire.runtime.training.records import StepRecord
-
-Array = npt.NDArray[Any]
 
 
 class Stateful(Protocol):

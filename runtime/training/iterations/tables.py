@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,9 @@ from gradwire.runtime.engine.norms import square_sum, sum_of_squares
 from gradwire.runtime.training.iterations.protocols import Sizes
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
     from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
-
-Array = NDArray[Any]
 
 
 class Table:

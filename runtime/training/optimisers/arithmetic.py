@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gradwire.blocks.values import Array
 from gradwire.runtime.engine.plan.recording import InPlace
 from gradwire.runtime.training.optimisers.update_program import UpdateProgram, slots_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.optimisers import Method
 
-Array: TypeAlias = NDArray[Any]
 
 CHUNK = 1 << 15
 """Elements that are updated at a time: small enough to stay in a processor's cache."""

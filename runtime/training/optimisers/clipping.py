@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.training import Clip
 
 _ROOM = 1e-6
 """Added to the norm, as PyTorch does."""
 
 
-def clip_gradients(gradients: Iterable[NDArray[Any]], clip: Clip, norm: float) -> None:
+def clip_gradients(gradients: Iterable[Array], clip: Clip, norm: float) -> None:
     """Limit gradients in place: each number, or all together by their Euclidean ``norm``.
 
     Source: Pascanu, Mikolov & Bengio 2013, On the Difficulty of Training Recurrent Neural Networks.

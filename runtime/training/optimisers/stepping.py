@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from gradwire.blocks.errors import RunError
@@ -29,7 +28,8 @@ from gradwire.runtime.diagram.optimisers import (
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
 from gradwire.runtime.training.optimisers.arithmetic import CHUNK, Arithmetic
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 
 class _Spec(NamedTuple):

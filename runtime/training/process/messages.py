@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-from numpy import typing as npt
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.engine.session.engines import EngineChoice
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.diagram.pages import Address
     from gradwire.runtime.diagram.training import Training
@@ -116,7 +115,7 @@ class Lane:
     """Of the session: Random and Dataset blocks draw for it."""
     epoch: int | None
     """How often the data were seen; None without data."""
-    values: Mapping[Address, npt.NDArray[Any]]
+    values: Mapping[Address, Array]
     """All variables."""
     losses: Mapping[str, float]
     """Of the last step, by port; empty if none was made."""

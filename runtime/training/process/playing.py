@@ -14,8 +14,7 @@ from gradwire.runtime.training.process.messages import Edit, Frame, Lane
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.pages import Address
     from gradwire.runtime.training.course import Course
     from gradwire.runtime.training.saving.checkpoint import TrainerState
@@ -159,7 +158,7 @@ def _lane(course: Course, losses: Mapping[str, float]) -> Lane:
     return Lane(course.step, number, course.epoch, values, losses, state, course.take_alarms())
 
 
-def _values(course: Course, state: TrainerState) -> dict[Address, NDArray[Any]]:
+def _values(course: Course, state: TrainerState) -> dict[Address, Array]:
     """The arrays of variables in a state, by where they are in the document."""
     found = {}
     for name, array in state.arrays.items():

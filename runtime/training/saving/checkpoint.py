@@ -17,10 +17,9 @@ from contextlib import suppress
 from dataclasses import field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
@@ -29,7 +28,9 @@ from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.diagram.files.tensors import SUFFIX
 from gradwire.runtime.engine.plan.allocation import machine_bytes
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 
 KEPT = 2
 """Checkpoints that are kept."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.library.sources import Variable
@@ -21,10 +20,10 @@ from gradwire.runtime.diagram.files.records import (
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagram, Page
     from gradwire.runtime.training.saving.checkpoint import TrainerState
 
-Array = NDArray[Any]
 
 SHOWN = 5
 """Differences that are named; more are counted."""

@@ -16,7 +16,7 @@ from gradwire.runtime.watch.findings import Findings
 from gradwire.runtime.watch.reasons import Found, Trouble
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 _base: Any = import_module("optax").GradientTransformationExtraArgs
 _jax: Any = sys.modules["jax"]  # which optax imports
@@ -102,10 +102,10 @@ class _Looks:
                 text = f"{listed(about)}: {text}"
             self.findings.tell(Found(Trouble.DIAGNOSED, tuple(about), text, 0, places))
 
-    def of(self, names: Sequence[str]) -> Callable[[NDArray[Any]], None]:
+    def of(self, names: Sequence[str]) -> Callable[[Array], None]:
         """Looks at the norms of the gradients of these names."""
 
-        def look(norms: NDArray[Any]) -> None:
+        def look(norms: Array) -> None:
             self._look(dict(zip(names, norms.tolist(), strict=True)))
 
         return look

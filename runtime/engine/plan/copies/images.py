@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.computing import copy
 from gradwire.runtime.engine.compiler.recipes import Place
@@ -18,9 +17,8 @@ from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.tasks import Step
-
-Array = NDArray[Any]
 
 
 def are_planes(x: Array) -> bool:

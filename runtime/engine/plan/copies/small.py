@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.computing import copy
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
@@ -14,9 +13,9 @@ from gradwire.runtime.engine.plan.jobs import Job, Joinable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.tasks import Step
 
-Array = NDArray[Any]
 
 LARGEST = 1 << 11
 """Elements up to which a copy takes less time than calling numpy."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.kernels.transposing import copy_transposed, is_transposed
 from gradwire.runtime.engine.plan.native import installed
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.compiler.computing import Computation
     from gradwire.runtime.engine.plan.tasks import Step
 
-Array = NDArray[Any]
 
 LARGE = 1 << 12
 """Elements from which machine code is faster."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.native.kernels import Kernel
-
-Array = NDArray[Any]
 
 
 def adder(dtype: str, width: int) -> Callable[[Array, Array, Array], None] | None:

@@ -7,17 +7,18 @@ of 50,000 rows takes 1.4 times as long.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.allocation import LINE
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.kernels import Kernel
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 
 LARGE = 8 << 20
 """Bytes from which an array had better not go through the caches: writing there reads first what is

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from gradwire.runtime import extras
 from gradwire.runtime.diagram.files import stored
 from gradwire.runtime.version import __version__
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
@@ -97,7 +100,7 @@ def vector(dtype: str, length: int) -> int:
     return found
 
 
-def frame(names: Sequence[str], **numbers: NDArray[Any] | int) -> NDArray[np.int64]:
+def frame(names: Sequence[str], **numbers: Array | int) -> NDArray[np.int64]:
     """The numbers in the order of their names; an array stands for its address.
 
     It must be kept for as long as the frame is used.
@@ -106,7 +109,7 @@ def frame(names: Sequence[str], **numbers: NDArray[Any] | int) -> NDArray[np.int
     return np.array([address(x) if isinstance(x, np.ndarray) else x for x in found])
 
 
-def address(array: NDArray[Any]) -> int:
+def address(array: Array) -> int:
     """The address of the first element, for as long as the array lives."""
     found: int = array.__array_interface__["data"][0]
     return found

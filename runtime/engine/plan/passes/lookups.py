@@ -10,10 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, checked
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
@@ -23,9 +22,9 @@ from gradwire.runtime.engine.plan.sparse.task import SparseTask
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 MANY = 1 << 11
 """Elements that are added from which machine code is faster."""

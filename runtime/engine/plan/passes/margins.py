@@ -14,8 +14,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy import typing as npt
-
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.calculus.primitives.shape import EMBED, SLICE
 from gradwire.runtime.engine.plan.allocation import allocate
@@ -27,9 +25,9 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 if TYPE_CHECKING:
     import numpy as np
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = npt.NDArray[Any]
 
 LEAST = 2
 """At least one element of so many of the whole is that of the slice."""

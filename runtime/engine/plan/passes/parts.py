@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.shape import EMBED
 from gradwire.runtime.engine.plan.copies.small import placed
@@ -23,8 +22,6 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-
-Array = NDArray[Any]
 
 
 def parts(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Array = npt.NDArray[Any]
+    from gradwire.blocks.values import Array
 
 
 class WholeOnRead(Mapping[str, "Array | None"]):

@@ -13,8 +13,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
-
-Array = NDArray[Any]
+    from gradwire.blocks.values import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,9 +20,9 @@ from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added
 from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 Measure = Callable[[SparseRows], float]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.computing import correlation, gathered, taps
 from gradwire.runtime.engine.plan.allocation import allocate
@@ -15,12 +14,11 @@ from gradwire.runtime.engine.plan.copies.images import copying
 from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.front import Images
     from gradwire.runtime.engine.plan.tasks import Step
     from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
-
-Array = NDArray[Any]
 
 
 def wide(dtype: Any) -> Any:

@@ -10,8 +10,8 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gradwire.blocks.values import Array
 from gradwire.runtime.engine.compiler.front import Images
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.native.machine import vector
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.primitives.convolution import Geometry, Pair
 
-Array = NDArray[Any]
 Copy = tuple[Array, Array]
 """A target and its source."""
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.export.code import (
-    Array,
     Code,
     axes_text,
     is_nothing,
@@ -30,6 +29,7 @@ from gradwire.runtime.interchange.export.systems.torch_rows import read_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
 

@@ -15,7 +15,7 @@ from gradwire.runtime.interchange.export.training import Trained, training_sourc
 from gradwire.runtime.interchange.export.writing import Writer
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.export.content import Content
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "CONNECTED", "parameters", "inputs",

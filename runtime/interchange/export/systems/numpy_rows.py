@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.export.code import (
-    Array,
     Code,
     axes_text,
     is_nothing,
@@ -29,6 +28,7 @@ from gradwire.runtime.interchange.export.systems.numpy_helpers import HELPERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
 

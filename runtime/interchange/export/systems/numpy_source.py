@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus import sweep
 from gradwire.runtime.interchange.export import module
-from gradwire.runtime.interchange.export.code import Array, indented, remark
+from gradwire.runtime.interchange.export.code import indented, remark
 from gradwire.runtime.interchange.export.graph import Graph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
@@ -15,6 +15,7 @@ from gradwire.runtime.interchange.export.training import Trained, training_sourc
 from gradwire.runtime.interchange.export.writing import BACK, Writer
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.interchange.export.content import Content

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.export.code import (
-    Array,
     Code,
     axes_text,
     index_text,
@@ -31,6 +30,7 @@ from gradwire.runtime.interchange.export.systems.torch_helpers import HELPERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
 _MASKS = {"uint16": "0xFFFF", "uint32": "0xFFFFFFFF"}

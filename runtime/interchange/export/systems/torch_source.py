@@ -14,7 +14,7 @@ from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
 from gradwire.runtime.interchange.export.systems.torch_training import TorchRecipe
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.export.code import Array
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.export.content import Content
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "INPUTS", "Model", "Training", "nn", "self", "inputs")

@@ -13,8 +13,7 @@ from gradwire.runtime.interchange.importing.comparing import LEAST, apart, diffe
 from gradwire.runtime.interchange.importing.jax.results import named_results
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
     from gradwire.runtime.interchange.importing.jax.arguments import Arguments
@@ -80,7 +79,7 @@ def _is_loss(imported: Imported, port: str) -> bool:
 
 def _of_jax(
     function: Callable[..., Any], arguments: Arguments, loss: str
-) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
+) -> tuple[Mapping[str, Any], Mapping[str, Array]]:
     """The results by name, and the gradients of the loss by the names of variables."""
     import jax
 
@@ -111,7 +110,7 @@ def _values(imported: Imported, run: Run, results: Mapping[str, Any]) -> Iterato
 
 
 def _gradients(
-    imported: Imported, run: Run, gradients: Mapping[str, NDArray[Any]], loss: str
+    imported: Imported, run: Run, gradients: Mapping[str, Array], loss: str
 ) -> Iterator[Disagreement]:
     for name, theirs in gradients.items():
         path = imported.parameters[name]
@@ -125,7 +124,7 @@ def _gradients(
             yield differing("gradient", loss, at, theirs, ours, distance)
 
 
-def _distance(ours: NDArray[Any], theirs: NDArray[Any], within: float) -> float:
+def _distance(ours: Array, theirs: Array, within: float) -> float:
     """The largest difference, relative to the largest element; 0 for one that rounding explains.
 
     NaN and infinities must be at the same places.
@@ -143,7 +142,7 @@ def _distance(ours: NDArray[Any], theirs: NDArray[Any], within: float) -> float:
     return 0.0 if difference <= allowed else difference / max(largest, rounding)
 
 
-def _unit(array: NDArray[Any]) -> float:
+def _unit(array: Array) -> float:
     """The unit in the last place of 1."""
     if array.dtype.name == "bfloat16":
         return 2.0**-7

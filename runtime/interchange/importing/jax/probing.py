@@ -11,8 +11,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, evaluate, function_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
 
 WITHIN = 1e-3
@@ -81,7 +80,7 @@ class Probe:
 
     def gradients(
         self, function: Callable[..., list[Any]], point: Sequence[Any], size: float
-    ) -> list[NDArray[Any]]:
+    ) -> list[Array]:
         """What the float inputs get for gradients of about that size."""
         back = self.back(function, point)
         return [np.asarray(x) for x in back(*self.given(point, size))]
@@ -109,7 +108,7 @@ class Probe:
 
         return outputs
 
-    def given(self, point: Sequence[Any], size: float) -> list[NDArray[Any]]:
+    def given(self, point: Sequence[Any], size: float) -> list[Array]:
         """Gradients of the float outputs, the same at every call."""
         draw = np.random.default_rng(1)
         return [
@@ -151,7 +150,7 @@ def is_float(atom: Atom) -> bool:
     return dtype_of(atom).startswith(("float", "bfloat"))
 
 
-def _alike(a: NDArray[Any], b: NDArray[Any]) -> bool:
+def _alike(a: Array, b: Array) -> bool:
     """Whether two gradients agree where both are finite."""
     both = np.isfinite(a) & np.isfinite(b)
     scale = float(np.abs(b[both]).max(initial=0))

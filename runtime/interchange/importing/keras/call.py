@@ -13,8 +13,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.keras.config import Config
     from gradwire.runtime.interchange.importing.keras.images import Layouts
     from gradwire.runtime.interchange.importing.keras.model import Layer
@@ -59,7 +58,7 @@ class Call:
         self,
         number: int,
         own: str,
-        turned: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+        turned: Callable[[Array], Array] | None = None,
         inside: str = "",
         called: str = "",
         trainable: bool = True,

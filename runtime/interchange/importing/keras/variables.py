@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.keras.model import Layer
     from gradwire.runtime.interchange.importing.keras.weights import Weights
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -28,7 +27,7 @@ class Variables:
     def __init__(self, stage: Stage, weights: Weights) -> None:
         self._stage = stage
         self._weights = weights
-        self._read: dict[str, list[NDArray[Any]]] = {}
+        self._read: dict[str, list[Array]] = {}
         self._made: dict[tuple[str, int], Staged] = {}
         self.module: tuple[str, ...] = ()
         self.frozen = False
@@ -39,7 +38,7 @@ class Variables:
         layer: Layer,
         number: int,
         own: str,
-        turned: Callable[[NDArray[Any]], NDArray[Any]] | None,
+        turned: Callable[[Array], Array] | None,
         inside: str,
         called: str,
         trainable: bool,
@@ -60,7 +59,7 @@ class Variables:
             )
         return self._made[place, number]
 
-    def array(self, layer: Layer, number: int, inside: str = "") -> NDArray[Any]:
+    def array(self, layer: Layer, number: int, inside: str = "") -> Array:
         """The numbers of a variable, for what is none in blocks. Raises FileError without any."""
         place = f"{layer.place}/{inside}" if inside else layer.place
         if place not in self._read:

@@ -14,7 +14,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 _KINDS = "fiub"
 MAX_VARIABLES = 1_000
@@ -28,7 +28,7 @@ class Weights:
         self._file = file
         self._h5py = h5py
 
-    def of(self, place: str) -> list[NDArray[Any]]:
+    def of(self, place: str) -> list[Array]:
         """The variables of the layer at a place, ``layers/dense``, in Keras's order.
 
         Raises FileError for links out of the file, and for sizes that are not those of the data.
@@ -36,7 +36,7 @@ class Weights:
         with _errors_of_hdf5():
             return list(self._arrays(place))
 
-    def _arrays(self, place: str) -> Iterator[NDArray[Any]]:
+    def _arrays(self, place: str) -> Iterator[Array]:
         group = self._file
         for part in (*place.split("/"), "vars"):
             group = self._member(group, part, place)
@@ -59,7 +59,7 @@ class Weights:
             raise FileError(f"The weights of {place!r} are a link to another place.")
         return group[name]
 
-    def _array(self, dataset: Any, place: str) -> NDArray[Any]:
+    def _array(self, dataset: Any, place: str) -> Array:
         if not isinstance(dataset, self._h5py.Dataset) or dataset.shape is None:
             raise FileError(f"The weights of {place!r} are no array.")
         size = math.prod(dataset.shape) * dataset.dtype.itemsize

@@ -12,8 +12,7 @@ from gradwire.runtime.interchange.importing.meanings.shapes import pad
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 Numbers: TypeAlias = "int | Sequence[int]"
@@ -171,9 +170,7 @@ def adaptive_pool(kind: str, x: Staged, sizes: Sequence[int]) -> Staged:
     return x
 
 
-def places_in(
-    lengths: Sequence[int], size: Numbers, stride: Numbers, dilation: Numbers
-) -> NDArray[Any]:
+def places_in(lengths: Sequence[int], size: Numbers, stride: Numbers, dilation: Numbers) -> Array:
     """Where the elements of all windows are in an image in one row: (*size, *windows)."""
     rank, total = len(lengths), np.zeros((), np.int64)
     given = (each(numbers, rank) for numbers in (size, stride, dilation))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from gradwire.runtime.interchange.importing.mxnet.shapes import Shapes, declared
 from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
     from gradwire.runtime.interchange.importing.options import ImportOptions
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -42,8 +41,8 @@ class Arguments:
         symbol: Symbol,
         shapes: Shapes,
         options: ImportOptions,
-        parameters: Mapping[str, NDArray[Any]],
-        given: Mapping[str, NDArray[Any]],
+        parameters: Mapping[str, Array],
+        given: Mapping[str, Array],
     ) -> None:
         self._stage = stage
         self._shapes = shapes
@@ -95,7 +94,7 @@ class Arguments:
         self.drawn = True
         return self._stage.drawn(node.name, shape, initialiser, module, own, trainable=trainable)
 
-    def _example(self, node: Node, shape: Shape, numbers: NDArray[Any] | None) -> NDArray[Any]:
+    def _example(self, node: Node, shape: Shape, numbers: Array | None) -> Array:
         """The numbers of an input; labels are 0, the first class, unless others are given."""
         if numbers is not None:
             return numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,8 +37,9 @@ from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import name_result
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -68,7 +69,7 @@ class _Importer:
         stage: Stage,
         options: ImportOptions,
         arrays: Mapping[str, ArrayLike],
-        parameters: Mapping[str, NDArray[Any]],
+        parameters: Mapping[str, Array],
     ) -> None:
         self._symbol = symbol
         self._options = options
@@ -167,6 +168,6 @@ def _named(by_name: Mapping[str, Entry], name: str) -> Entry:
     return by_name[name]
 
 
-def _floats(array: ArrayLike) -> NDArray[Any]:
+def _floats(array: ArrayLike) -> Array:
     """Numbers as MXNet holds them: float32, unless they are an array of another dtype."""
     return array if isinstance(array, np.ndarray) else np.asarray(array, np.float32)

@@ -17,7 +17,7 @@ from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 MAX_BYTES = 2 * 2**30
 _LIST = 0x112
@@ -50,7 +50,7 @@ def _is_of(name: str, stem: str) -> bool:
     return name == stem or (name.startswith(stem) and epoch[:1] == "-" and epoch[1:].isdecimal())
 
 
-def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
+def read_parameters(path: Path) -> dict[str, Array]:
     """The arrays of a file by their names, without the prefixes of arguments and states.
 
     Raises FileError where the sizes in the file don't fit its length, UnsupportedError for sparse
@@ -113,7 +113,7 @@ class _Reader:
         name = self.bytes(length).decode("utf-8", "replace")
         return next((name.removeprefix(p) for p in _PREFIXES if name.startswith(p)), name)
 
-    def array(self) -> NDArray[Any]:
+    def array(self) -> Array:
         """An array of any version."""
         (magic,) = self.numbers("I")
         if magic in (_V2, _V3):

@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError, GradwireError, Location
 from gradwire.blocks.limits import MAX_INSTANCES
@@ -24,9 +24,9 @@ from gradwire.runtime.interchange.importing.scopes import Call
 from gradwire.runtime.interchange.importing.staged import Staged, name_result
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
 
@@ -89,7 +89,7 @@ class GraphReader:
             raise FileError(f"{name!r} is no value.")
         return item
 
-    def array(self, tensor: TensorProto) -> NDArray[Any]:
+    def array(self, tensor: TensorProto) -> Array:
         """The numbers of a tensor, which may lie beside the model."""
         array = array_of(tensor, self._folder)
         self._stored += array.nbytes

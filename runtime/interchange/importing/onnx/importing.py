@@ -25,8 +25,9 @@ from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+
+    from gradwire.blocks.values import Array
 
 OPEN_LENGTH = 2
 """The length of an axis that the model leaves open."""
@@ -202,7 +203,7 @@ class _Stored(MutableMapping[str, Item]):
         return stage.transpose(made, (1, 0)) if turned else made
 
 
-def _is_turned(name: str, role: Role, array: NDArray[Any]) -> bool:
+def _is_turned(name: str, role: Role, array: Array) -> bool:
     """Whether PyTorch transposed the weight (out, in) of a Linear, and lost its name by that."""
     matrix = array.ndim == 2 and name.startswith("onnx::MatMul") and role.slot == 1
     return matrix and role.reader is not None and role.reader.op_type == "MatMul"

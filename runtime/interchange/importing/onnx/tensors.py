@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnx import TensorProto
+
+    from gradwire.blocks.values import Array
 
 DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -33,7 +34,7 @@ _FIELDS = {
 } | dict.fromkeys(("uint32", "uint64"), "uint64_data")
 
 
-def array_of(tensor: TensorProto, folder: Path | None = None) -> NDArray[Any]:
+def array_of(tensor: TensorProto, folder: Path | None = None) -> Array:
     """The numbers of a tensor. ``folder`` is that of the model, for numbers in other files.
 
     Raises UnsupportedError for dtypes that no value has, FileError where the data don't fit.
@@ -71,7 +72,7 @@ def _shape(tensor: TensorProto) -> tuple[int, ...]:
     return shape
 
 
-def _typed(tensor: TensorProto, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def _typed(tensor: TensorProto, dtype: str, shape: tuple[int, ...]) -> Array:
     """Numbers in the field of their dtype; short ones are bits in that of int32."""
     stored = getattr(tensor, _FIELDS.get(dtype, "int32_data"))
     _require_size(tensor, len(stored), math.prod(shape), "numbers")

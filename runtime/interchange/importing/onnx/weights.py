@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.limits import MAX_INSTANCES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+
+    from gradwire.blocks.values import Array
 
 Functions: TypeAlias = "Mapping[tuple[str, str], FunctionProto]"
 Origins: TypeAlias = "Mapping[str, set[str]]"
@@ -86,7 +87,7 @@ class Role:
         ports = PORTS.get(self.reader.op_type if self.reader is not None else "", ())
         return ports[self.slot] if self.slot < len(ports) else ""
 
-    def is_trained(self, array: NDArray[Any]) -> bool:
+    def is_trained(self, array: Array) -> bool:
         """Whether these numbers are trained; those of a mask are no different from each other."""
         if self.trained or not self.added:
             return self.trained

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.tensorflow.tensors import array_of, dtype_of, shape_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.tensorflow.messages import Message
 
 
@@ -63,7 +62,7 @@ class Attributes:
             return None
         return shape_of(message, f"The node {self.node!r}")
 
-    def array(self, key: str) -> NDArray[Any]:
+    def array(self, key: str) -> Array:
         """The numbers of a tensor."""
         return array_of(self.messages[key].tensor, f"The node {self.node!r}")
 

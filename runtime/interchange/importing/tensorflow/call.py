@@ -19,9 +19,8 @@ from gradwire.runtime.interchange.importing.tensorflow.items import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.tensorflow.attributes import Attributes
     from gradwire.runtime.interchange.importing.tensorflow.graph import Node
@@ -105,7 +104,7 @@ class Call:
             raise self.unsupported(f"its input {number} is no variable")
         return item
 
-    def numbers(self, number: int) -> NDArray[Any]:
+    def numbers(self, number: int) -> Array:
         """The numbers of an input that must be known, such as a shape or an axis."""
         return self.stage.numbers(self.x(number), f"{self.node.operator} {self.node.name}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from gradwire.runtime.interchange.importing.tensorflow.tensors import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 MAX_INDEX = 64 * 2**20
 """Bytes of an index, at most."""
@@ -49,7 +49,7 @@ class Checkpoint:
             raise FileError(f"The checkpoint has {self._shards} files of data.", path=self._source)
         self._entries = table
 
-    def array(self, key: str) -> NDArray[Any]:
+    def array(self, key: str) -> Array:
         """The numbers under a key. Raises FileError where there are none, or their sizes lie."""
         where = f"the tensor {key!r}"
         stored = self._entries.get(key.encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from gradwire.blocks.limits import MAX_AXES, MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.tensorflow.messages import Message
 
 STRING, RESOURCE, VARIANT = 7, 20, 21
@@ -44,7 +43,7 @@ def shape_of(shape: Message, where: str) -> Shape:
     return lengths
 
 
-def array_of(tensor: Message, where: str) -> NDArray[Any]:
+def array_of(tensor: Message, where: str) -> Array:
     """The numbers of a tensor. Those that are left out are like the last one.
 
     Raises FileError where they don't fit the shape, UnsupportedError for dtypes without values.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.tensorflow.items import Handle
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
@@ -55,7 +54,7 @@ class Variables:
         finally:
             self._loops -= 1
 
-    def restored(self, key: str) -> NDArray[Any]:
+    def restored(self, key: str) -> Array:
         """The numbers under a key of the checkpoint."""
         if self._checkpoint is None:
             raise FileError(f"The model restores {key!r}, but no checkpoint lies beside it.")
@@ -105,7 +104,7 @@ class Variables:
     def put_up(
         self,
         name: str,
-        array: NDArray[Any],
+        array: Array,
         trainable: bool,
         module: tuple[str, ...],
         own: str,

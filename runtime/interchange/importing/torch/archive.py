@@ -13,10 +13,9 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
@@ -24,6 +23,9 @@ from gradwire.runtime.data.files.zips import open_zip
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
 
 MAX_FILE = 2 * 2**30
 """Bytes of a file, and of all that it unpacks to."""
@@ -156,7 +158,7 @@ class Archive:
             self._configs[kind] = config
         return self._configs[kind]
 
-    def tensor(self, name: str, kind: str = "weights") -> tuple[NDArray[Any], bool]:
+    def tensor(self, name: str, kind: str = "weights") -> tuple[Array, bool]:
         """A stored tensor, and whether it is trained. ``kind`` is weights or constants."""
         entry = self._config(kind).get(name)
         if entry is None and kind == "weights":  # buffers that are not persistent
@@ -180,7 +182,7 @@ class Archive:
         entry = self._config(kind)[name]
         return (kind, entry["path_name"], json.dumps(entry["tensor_meta"], sort_keys=True))
 
-    def _viewed(self, name: str, data: bytes, meta: Mapping[str, Any]) -> NDArray[Any]:
+    def _viewed(self, name: str, data: bytes, meta: Mapping[str, Any]) -> Array:
         """The numbers of a tensor, none of them from outside of what is stored."""
         code = meta.get("dtype")
         item = 2 if code == _BFLOAT16 else np.dtype(self._dtype(name, code)).itemsize

@@ -16,14 +16,15 @@ from gradwire.runtime.interchange.importing.torch.operators.norms import STATIST
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.options import ImportOptions
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.torch.archive import Archive
 
 
-def is_counter(array: NDArray[Any]) -> bool:
+def is_counter(array: Array) -> bool:
     """Whether a buffer is a single whole number, such as the batches that were tracked."""
     return not array.ndim and array.dtype.kind in "iu"
 
@@ -96,9 +97,7 @@ class Leaves:
         self._drawn.append(name)
         return Tensor(self._stage.input(name, self._example(index, shape, dtype, bounds.get(name))))
 
-    def _example(
-        self, index: int, shape: tuple[int, ...], dtype: str, bound: int | None
-    ) -> NDArray[Any]:
+    def _example(self, index: int, shape: tuple[int, ...], dtype: str, bound: int | None) -> Array:
         """Drawn numbers; integers that pick something are spread over all there is to pick."""
         if bound is None or dtype.startswith("float") or dtype == "bool":
             return self._options.example(index, shape, dtype)

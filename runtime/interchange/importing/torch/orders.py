@@ -9,14 +9,14 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 _LEFT_OPEN = frozenset({"argsort", "sort", "topk"})
 
 
 def order_of_run(
     name: str, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
-) -> NDArray[Any] | None:
+) -> Array | None:
     """Where each element of a result stands in the order in which equal elements keep theirs; None
     where that is its order, or for operators that promise one.
     """
@@ -37,5 +37,5 @@ def order_of_run(
     plain = torch.arange(count).view(*[-1 if a == dim % x.ndim else 1 for a in range(x.ndim)])
     if torch.equal(order.cpu(), plain.expand(places.shape)) or bool((order >= count).any()):
         return None
-    found: NDArray[Any] = order.cpu().numpy()
+    found: Array = order.cpu().numpy()
     return found

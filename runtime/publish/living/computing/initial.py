@@ -13,15 +13,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.publish.living.computing.numbers import number, numbers
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Source
+    from gradwire.blocks.values import Array
 
-Array = NDArray[Any]
 FEWEST, MOST = 16, 50_000
 """Fewer numbers are shorter written out; more take long to draw."""
 _LAYERS = 256

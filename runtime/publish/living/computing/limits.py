@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from numpy import typing as npt
-
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus.dtypes import INTEGERS, is_float
@@ -17,6 +15,7 @@ from gradwire.runtime.publish.living.computing.numbers import LARGEST_INTEGER
 from gradwire.runtime.publish.living.writing.repeats import is_long, repeats
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Primitive
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.publish.living.computing.tape import Tape
@@ -113,7 +112,7 @@ def _is_computed(primitive: Primitive) -> bool:
     )
 
 
-def is_exact(array: npt.NDArray[Any]) -> bool:
+def is_exact(array: Array) -> bool:
     """Whether JavaScript's numbers have all integers of an array; floats are as they are."""
     if array.dtype.kind not in "iu" or not array.size:
         return True

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.base import CONSTANT
 from gradwire.runtime.calculus.primitives.convolution import Geometry
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
 LARGEST_INTEGER = 2**53
@@ -36,7 +36,7 @@ def number(x: Any) -> bool | int | float | str:
 
 
 @np.errstate(invalid="ignore")  # a NaN may be a signalling one
-def numbers(array: NDArray[Any]) -> list[Any]:
+def numbers(array: Array) -> list[Any]:
     """All numbers of an array, in row-major order, each as ``number`` gives it."""
     flat = array.ravel()
     if flat.dtype.kind != "f":
@@ -53,7 +53,7 @@ def numbers(array: NDArray[Any]) -> list[Any]:
     return found.tolist()
 
 
-def constant(array: NDArray[Any]) -> list[Any]:
+def constant(array: Array) -> list[Any]:
     """As ``numbers``; a single one if all are equal bit by bit."""
     flat = array.ravel()
     alike = flat.size > 1 and flat.tobytes() == flat[:1].tobytes() * flat.size

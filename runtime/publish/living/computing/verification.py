@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.errors import RunError
+from gradwire.blocks.values import Array
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.session.store import Store
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Run
     from gradwire.runtime.publish.living.data import Living
 
-Array = NDArray[Any]
 TOLERANCE = 1e-9
 """Relative to an array's largest element; sums may be added up in another order."""
 _NOWHERE = 3

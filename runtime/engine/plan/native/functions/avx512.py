@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 
 LANES = 16
 """float32 in a register."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from gradwire.runtime.engine.compiler.recipes import Place
@@ -29,10 +28,10 @@ from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
-Array = NDArray[Any]
 
 LARGE = 1 << 12
 """Elements from which one call of machine code is faster than one call for each operation."""

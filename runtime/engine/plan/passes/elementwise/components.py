@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.recipes import Place, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
@@ -31,10 +30,10 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
 
-Array = NDArray[Any]
 
 LARGE = 1 << 10
 """Elements from which one call of machine code is faster than one call for each operation."""

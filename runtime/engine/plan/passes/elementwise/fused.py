@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.plan.copies.transposed import copying
@@ -33,9 +32,9 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 LARGE = 1 << 11
 """Elements from which one call of machine code is faster than one call for each operation."""

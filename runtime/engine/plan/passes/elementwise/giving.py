@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step
-
-Array = NDArray[Any]
 
 
 def laid_over(arrays: Arrays, others: dict[Value, Array]) -> Arrays:

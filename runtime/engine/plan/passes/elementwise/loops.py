@@ -8,7 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.elementwise import EXP
 from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
@@ -37,12 +36,11 @@ from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTas
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.recipes import Place, Recipe
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
     from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
-
-Array = NDArray[Any]
 
 
 class LoopTask(TiledTask):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ from gradwire.runtime.engine.plan.team import ROOM
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Sheet
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
-Array = NDArray[Any]
 
 FOLDS = frozenset({"sum", "max", "min", "any", "all"})
 """The names of those of which numpy's function is a ufunc's."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.memory import BlockArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Step
-
-Array = NDArray[Any]
 
 
 def stacked_values(

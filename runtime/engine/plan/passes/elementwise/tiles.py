@@ -35,9 +35,9 @@ from gradwire.runtime.engine.plan.passes.repeating import repeated
 from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 TILE = 1 << 16
 """Elements of a tile: three operands of float32 fit into a second-level cache of 1 MiB. In smaller

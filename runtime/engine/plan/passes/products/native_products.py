@@ -18,7 +18,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
@@ -28,9 +27,9 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 LARGE = 1 << 17
 """Multiplications from which machine code is worth compiling."""

@@ -31,17 +31,16 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.base import CAST
 from gradwire.runtime.calculus.primitives.elementwise import FLOOR_DIVIDE
 from gradwire.runtime.engine.plan.native.machine import address
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Primitive, Value
     from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
-Array = NDArray[Any]
 Function = Callable[..., Any]
 
 _DEEPEST = 12

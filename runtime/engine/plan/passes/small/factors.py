@@ -20,9 +20,9 @@ from gradwire.runtime.engine.plan.native.small.solving import (
 )
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.plan.tasks import Step
 
-Array = NDArray[Any]
 
 PANEL = 4
 """Vectors of right sides that are solved side by side."""

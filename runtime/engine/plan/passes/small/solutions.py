@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.matrices import (
     DETERMINANT,
@@ -40,7 +39,6 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 LARGEST = 256
 """Rows of a matrix up to which this is faster than the library of numpy."""

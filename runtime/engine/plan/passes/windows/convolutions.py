@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.convolution import (
     CONV2D,
@@ -21,9 +20,8 @@ from gradwire.runtime.calculus.primitives.convolution import (
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-
-Array = NDArray[Any]
 
 
 def convolutions(tasks: list[Task], kept: Collection[Value]) -> list[Task]:

@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
@@ -27,9 +26,9 @@ from gradwire.runtime.engine.plan.windows.correlations import Correlation, wide
 from gradwire.runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Array = NDArray[Any]
 
 LARGE = 1 << 18
 """Multiplications from which compiling a convolution is worthwhile."""

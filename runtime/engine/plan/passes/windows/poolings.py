@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial, reduce
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
@@ -25,10 +24,10 @@ from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 from gradwire.runtime.engine.plan.windows.rows import Phase, transposed
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.value import Primitive
 
-Array = NDArray[Any]
 
 LARGE = 1 << 15
 """Elements of the images from which compiling their pooling is worthwhile."""

@@ -10,8 +10,8 @@ import numpy as np
 from gradwire.runtime.interchange.export.systems.onnx.nodes import Step
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.code import Array
     from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Function, Node
 
 OPSET = 21

@@ -19,8 +19,8 @@ from gradwire.runtime.interchange.export.systems.onnx.writing import GraphWriter
 from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.code import Array
     from gradwire.runtime.interchange.export.content import Content
 
 LARGEST = 2**31 - 1

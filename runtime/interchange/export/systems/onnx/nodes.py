@@ -13,8 +13,8 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.code import Array
 
 Attribute: TypeAlias = "int | float | str | Sequence[int] | Array | Step"
 

@@ -41,8 +41,7 @@ from gradwire.runtime.interchange.importing.jax.places import origin
 from gradwire.runtime.interchange.importing.jax.recorded.replay import arriving
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
     from gradwire.runtime.interchange.importing.jax.recorded.replay import Place
     from gradwire.runtime.interchange.importing.stage import Stage
@@ -63,14 +62,14 @@ class Region:
     """Where the equation is."""
     function: Function
     """From the numbers of the inputs to those of the outputs."""
-    given: Sequence[NDArray[Any]]
+    given: Sequence[Array]
     outputs: Sequence[int]
     """The equation's outputs that the block gives."""
     parameters: dict[str, Any]
     made: Staged
     first: int = 0
     """The number of the block's first input that the function takes."""
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
 
 
 class Regions:
@@ -303,11 +302,11 @@ def _is_float(array: Any) -> bool:
     return str(array.dtype).startswith(("float", "bfloat"))
 
 
-def _numbers(array: Any, atom: Atom) -> NDArray[Any]:
+def _numbers(array: Any, atom: Atom) -> Array:
     return np.asarray(array).astype(block_dtype(dtype_of(atom)))
 
 
-def _seen(array: NDArray[Any] | None) -> tuple[float, ...]:
+def _seen(array: Array | None) -> tuple[float, ...]:
     """By what an input is known again."""
     assert array is not None
     found = measured(array)

@@ -12,8 +12,7 @@ from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -35,7 +34,7 @@ def result(call: Call, x: Staged) -> Staged:
     return call.layouts.last(x)
 
 
-def _outward(kernel: NDArray[Any]) -> NDArray[Any]:
+def _outward(kernel: Array) -> Array:
     """A kernel (…, in, out) as (out, in, …); one of a transposed layer as (in, out, …)."""
     return np.ascontiguousarray(np.moveaxis(kernel, (-1, -2), (0, 1)))
 
@@ -67,7 +66,7 @@ def _convolution(rank: int) -> Operator:
     ))  # fmt: skip
 
 
-def _by_channel(kernel: NDArray[Any]) -> NDArray[Any]:
+def _by_channel(kernel: Array) -> Array:
     """A kernel (…, channels, times) as (channels * times, 1, …)."""
     turned = np.moveaxis(kernel, (-2, -1), (0, 1))
     return np.ascontiguousarray(turned.reshape(-1, 1, *kernel.shape[:-2]))

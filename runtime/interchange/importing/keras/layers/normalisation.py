@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import normalisation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.keras.call import Call, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -97,7 +96,7 @@ def _standard(call: Call) -> Staged:
     return (x - call.stage.constant(mean)) / call.stage.constant(deviation)
 
 
-def _statistic(call: Call, name: str, number: int, shape: tuple[int, ...]) -> NDArray[Any]:
+def _statistic(call: Call, name: str, number: int, shape: tuple[int, ...]) -> Array:
     """Numbers among the settings, or those that the layer has learned from data."""
     given = call.config.json(name)
     if given is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from gradwire.runtime.interchange.importing.staged import Staged
 if TYPE_CHECKING:
     from types import NotImplementedType
 
-    from numpy.typing import NDArray
     from onnx import AttributeProto, GraphProto, TensorProto
 
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
 
 Item: TypeAlias = "Staged | list[Staged] | None"
@@ -37,7 +37,7 @@ class Graphs(Protocol):
     def named(self, name: str) -> Staged:
         """The value that a name stands for where the node is."""
 
-    def array(self, tensor: TensorProto) -> NDArray[Any]:
+    def array(self, tensor: TensorProto) -> Array:
         """The numbers of a tensor, which may lie beside the model."""
 
 
@@ -92,7 +92,7 @@ class Node:
             raise self.unsupported(f"its input {index} is no sequence")
         return item
 
-    def known(self, index: int) -> NDArray[Any]:
+    def known(self, index: int) -> Array:
         """The numbers of an input, which must be known when the diagram is made."""
         return self.stage.numbers(self.x(index), self.operator)
 
@@ -144,7 +144,7 @@ class Node:
             None if attribute is None else [s.decode("utf-8", "replace") for s in attribute.strings]
         )
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> Array:
         """A tensor among the attributes."""
         return self.graphs.array(self.attributes[name].t)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_BOXES = 50_000
@@ -49,7 +48,7 @@ def _non_max_suppression(node: Node) -> Staged:
     return node.stage.constant(np.array(chosen, np.int64).reshape(-1, 3))
 
 
-def _corners(boxes: NDArray[Any], centred: bool) -> NDArray[Any]:
+def _corners(boxes: Array, centred: bool) -> Array:
     """Boxes as (y1, x1, y2, x2), the smaller ones first."""
     if centred:
         centre, half = boxes[..., :2], boxes[..., 2:] / 2
@@ -58,9 +57,7 @@ def _corners(boxes: NDArray[Any], centred: bool) -> NDArray[Any]:
     return np.concatenate([ends.min(0), ends.max(0)], -1)
 
 
-def _best(
-    corners: NDArray[Any], scores: NDArray[Any], most: int, overlap: float, least: float
-) -> list[int]:
+def _best(corners: Array, scores: Array, most: int, overlap: float, least: float) -> list[int]:
     order = [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > least]
     kept: list[int] = []
     for box in order:
@@ -71,12 +68,12 @@ def _best(
     return kept
 
 
-def _overlaps(box: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+def _overlaps(box: Array, others: Array) -> Array:
     """Area that a box shares with each other one, as a part of what both cover."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     shared = np.clip(high - low, 0, None).prod(-1)
     areas = (others[:, 2:] - others[:, :2]).prod(-1)
     total = (box[2:] - box[:2]).prod() + areas - shared
-    found: NDArray[Any] = np.divide(shared, total, out=np.zeros_like(shared), where=total > 0)
+    found: Array = np.divide(shared, total, out=np.zeros_like(shared), where=total > 0)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from gradwire.runtime.interchange.importing.onnx.operators.shapes import require
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_WEIGHTS = 2**26
@@ -158,7 +157,7 @@ def _resampled(node: Node, x: Staged, axis: Resampling) -> Staged:
     return put("Where", mask, y.like(node.number("extrapolation_value")), y)
 
 
-def _weighted(x: Staged, weights: NDArray[Any], axis: int) -> Staged:
+def _weighted(x: Staged, weights: Array, axis: int) -> Staged:
     """Weighted sums along an axis; ``weights`` (new, old)."""
     y = x if x.is_float else x.stage.cast(x, "float32")
     matrix = x.stage.constant(weights.T.astype(y.dtype))
@@ -171,7 +170,7 @@ def _transformation(node: Node) -> str:
     return node.text("coordinate_transformation_mode", default)
 
 
-def _places(node: Node, axis: Resampling) -> NDArray[Any]:
+def _places(node: Node, axis: Resampling) -> Array:
     """Where the new elements are among the old ones, in elements from the first."""
     how, exact, last = _transformation(node), axis.scale * axis.length, axis.length - 1
     if how in ("align_corners", "tf_crop_and_resize"):
@@ -184,7 +183,7 @@ def _places(node: Node, axis: Resampling) -> NDArray[Any]:
     return axis.sampled.places(cast("Coordinates", how))
 
 
-def _weights(node: Node, mode: str, places: NDArray[Any], axis: Resampling) -> NDArray[Any]:
+def _weights(node: Node, mode: str, places: Array, axis: Resampling) -> Array:
     """What each new element takes of each old one, (new, old)."""
     if mode not in ("linear", "bilinear", "cubic"):
         raise node.unsupported(f"mode {mode!r}")

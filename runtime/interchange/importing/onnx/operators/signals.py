@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rul
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_LENGTH = 4096
@@ -53,21 +52,21 @@ def _real(x: Staged, axis: int, length: int) -> Staged:
     return x.stage.cut(whole, -1, 0, 1)
 
 
-def _matrix(length: int, inverse: bool, one_sided: bool) -> NDArray[Any]:
+def _matrix(length: int, inverse: bool, one_sided: bool) -> Array:
     """The matrix of a discrete Fourier transform, (time, frequency)."""
     frequencies = length // 2 + 1 if one_sided else length
     turns = np.outer(np.arange(length), np.arange(frequencies)) % length / length
-    matrix: NDArray[Any] = np.exp((2j if inverse else -2j) * np.pi * turns)
+    matrix: Array = np.exp((2j if inverse else -2j) * np.pi * turns)
     return matrix / length if inverse else matrix
 
 
-def transformed(x: Staged, axis: int, matrix: NDArray[Any]) -> Staged:
+def transformed(x: Staged, axis: int, matrix: Array) -> Staged:
     """The product of complex numbers with a complex matrix along an axis before the last."""
     stage = x.stage
     real = stage.select(x, -1, 0)
     imaginary = stage.select(x, -1, 1) if x.shape[-1] == 2 else None
 
-    def times(part: Staged, factor: NDArray[Any]) -> Staged:
+    def times(part: Staged, factor: Array) -> Staged:
         product = move(part, axis, -1) @ stage.constant(factor.astype(part.dtype))
         return move(product, -1, axis)
 

@@ -13,7 +13,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from gradwire.blocks.values import Array
 
 
 _COPIED = 1 << 20
@@ -44,12 +44,12 @@ def is_plain(tensor: Any) -> bool:
     )
 
 
-def encoded(tensor: Any) -> NDArray[Any]:
+def encoded(tensor: Any) -> Array:
     """The numbers of any tensor as a plain real array: complex ones as pairs along a last axis."""
     return np.array(shown(tensor))
 
 
-def shown(tensor: Any) -> NDArray[Any]:
+def shown(tensor: Any) -> Array:
     """The same where the tensor has them, if it can be: what is written to it shows."""
     plain = dense(tensor.detach())
     plain = plain.dequantize() if plain.is_quantized else plain
@@ -77,12 +77,12 @@ def dense(tensor: Any) -> Any:
     return tensor if tensor.layout == torch.strided else tensor.to_dense()
 
 
-def numbers_of(tensor: Any) -> NDArray[Any]:
+def numbers_of(tensor: Any) -> Array:
     """A copy of a tensor's numbers."""
     return np.array(_shown(tensor))
 
 
-def _shown(tensor: Any) -> NDArray[Any]:
+def _shown(tensor: Any) -> Array:
     if tensor.is_meta:
         why = "it has no numbers; capture(structure=True) needs none"
         raise UnsupportedError("a tensor on the meta device", why, written=user_place().written)
@@ -91,7 +91,7 @@ def _shown(tensor: Any) -> NDArray[Any]:
         plain = plain.float()
     if plain.is_complex() or plain.is_sparse or plain.is_quantized:
         raise UnsupportedError("a tensor", f"of {plain.dtype} and layout {plain.layout}")
-    array: NDArray[Any] = plain.numpy()
+    array: Array = plain.numpy()
     return array
 
 
@@ -123,16 +123,16 @@ def _size(*parts: Any) -> float:
     return math.sqrt(squares / sum(part.numel() for part in parts))
 
 
-def divided(numbers: NDArray[Any], scale: float) -> NDArray[Any]:
+def divided(numbers: Array, scale: float) -> Array:
     """Gradients without a factor of the loss."""
     if scale == 1:
         return numbers
     with np.errstate(all="ignore"):  # an overflow is what a GradScaler is there for
-        quotient: NDArray[Any] = np.divide(numbers, scale, dtype=numbers.dtype)
+        quotient: Array = np.divide(numbers, scale, dtype=numbers.dtype)
     return quotient
 
 
-def numbers_or_zeros(tensor: Any) -> NDArray[Any]:
+def numbers_or_zeros(tensor: Any) -> Array:
     """The numbers of a tensor; zeros in place of what it has none of."""
     if tensor.is_meta:
         return np.zeros(tuple(tensor.shape), dtype_name(tensor.dtype))

@@ -36,8 +36,7 @@ from gradwire.runtime.interchange.importing.torch.capture.draws import with_draw
 from gradwire.runtime.interchange.importing.torch.passing import recomputes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
     from gradwire.runtime.interchange.importing.torch.passing import Sum
@@ -73,8 +72,8 @@ class Theirs(NamedTuple):
 
     loss: str
     """Its name in the import."""
-    value: NDArray[Any]
-    gradients: Mapping[str, NDArray[Any] | Measured | None]
+    value: Array
+    gradients: Mapping[str, Array | Measured | None]
     """The gradients of what is trained, by the model's names."""
     arriving: Callable[[], Places]
     """The gradients of intermediate results, by port."""
@@ -85,7 +84,7 @@ class Program(NamedTuple):
     """The program that was captured, as far as a comparison needs it."""
 
     losses: Sequence[Theirs]
-    draws: Mapping[str, NDArray[Any] | None]
+    draws: Mapping[str, Array | None]
     """What random blocks drew, by path; None if that is not known."""
     epsilon: float
     """That of the coarsest dtype in which PyTorch computed."""
@@ -228,7 +227,7 @@ class _Comparing:
         within: float,
         loss: str,
         variable: str,
-        ours: NDArray[Any],
+        ours: Array,
         least: float,
     ) -> bool:
         """Whether numbers differ by rounding alone: a loss, or its gradient of a variable.
@@ -249,7 +248,7 @@ class _Comparing:
                 return True
         return False
 
-    def _is_rounding(self, loss: str, variable: str, *gradients: NDArray[Any] | Measured) -> bool:
+    def _is_rounding(self, loss: str, variable: str, *gradients: Array | Measured) -> bool:
         """Whether all of a gradient is rounding, as the loss does not change with the variable."""
         program = self._session.program
         wires = neighbours_of(program).readers(InstancePath(variable))
@@ -280,7 +279,7 @@ class _Comparing:
         to them.
         """
         program = self._session.program
-        found: list[NDArray[Any]] = []
+        found: list[Array] = []
         seen: set[InstancePath] = set()
         pending = [program.flat.source(PortPath(loss)).block]
         while pending:

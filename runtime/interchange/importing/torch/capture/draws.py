@@ -15,8 +15,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import numbers_
 from gradwire.runtime.interchange.importing.torch.operators.products import scale_and_dropped
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.model import Diagram
 
 _PLAIN = frozenset(
@@ -29,12 +28,12 @@ _DROPOUTS = frozenset(
 )
 
 
-def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None:
+def drawn_by(name: str, args: Sequence[Any], result: Any) -> Array | None:
     """The numbers that the random block of an operator must have had; None where they are lost."""
     numbers = numbers_of(result)
     if name in _AROUND:
         mean, std = (np.asarray(numbers_of(torch.as_tensor(x))) for x in (*args, 1.0)[:2])
-        drawn: NDArray[Any] = np.zeros_like(numbers)
+        drawn: Array = np.zeros_like(numbers)
         np.divide(numbers - mean, std, out=drawn, where=std != 0, casting="same_kind")
         return drawn
     name = name.partition(".")[0].rstrip("_")
@@ -46,7 +45,7 @@ def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None
         return None
     if "alpha" in name:
         lost = scale_and_dropped(float(args[1]))[1] if args[1] < 1 else 0.0
-        kept = ~np.isclose(numbers, lost, rtol=1e-4)
+        kept: Array = ~np.isclose(numbers, lost, rtol=1e-4)
     else:
         kept = (numbers != 0) | (numbers_of(args[0]) == 0)
     if name.startswith("feature"):
@@ -54,13 +53,13 @@ def drawn_by(name: str, args: Sequence[Any], result: Any) -> NDArray[Any] | None
     return np.where(kept, 1, 0).astype(numbers.dtype)
 
 
-def with_draws(diagram: Diagram, draws: Mapping[str, NDArray[Any]]) -> Diagram | None:
+def with_draws(diagram: Diagram, draws: Mapping[str, Array]) -> Diagram | None:
     """The diagram with constants in place of random blocks, by their paths.
 
     None where a page is used more than once, and has drawn differently in each.
     """
     pages = dict(diagram.pages)
-    put: dict[tuple[str, str], NDArray[Any]] = {}
+    put: dict[tuple[str, str], Array] = {}
     for path, numbers in draws.items():
         title, name = _place(diagram, path)
         before = put.setdefault((title, name), numbers)

@@ -13,15 +13,14 @@ from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedN
 from gradwire.runtime.interchange.importing.torch.memory import Tensor
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
     from gradwire.runtime.interchange.importing.torch.memory import Cut
 
-Parts: TypeAlias = "list[Tensor | NDArray[Any]]"
+Parts: TypeAlias = "list[Tensor | Array]"
 """What a tensor is made of, in order: entries, and numbers from elsewhere."""
-Left: TypeAlias = "Sequence[tuple[NDArray[Any], Tensor, Cut]]"
+Left: TypeAlias = "Sequence[tuple[Array, Tensor, Cut]]"
 """Numbers that have left autograd, with what they were and why."""
 
 
@@ -31,7 +30,7 @@ def parts_of(recording: Recording, data: Any) -> Parts:
     return parts if any(isinstance(part, Tensor) for part in parts) else []
 
 
-def _parts(recording: Recording, data: Any) -> Iterator[Tensor | NDArray[Any]]:
+def _parts(recording: Recording, data: Any) -> Iterator[Tensor | Array]:
     if isinstance(data, TracedNumber):
         yield data.tensor
     elif isinstance(data, torch.Tensor):
@@ -44,7 +43,7 @@ def _parts(recording: Recording, data: Any) -> Iterator[Tensor | NDArray[Any]]:
         yield np.asarray(data)
 
 
-def parts_among(left: Left, numbers: NDArray[Any]) -> tuple[Parts, Cut | None]:
+def parts_among(left: Left, numbers: Array) -> tuple[Parts, Cut | None]:
     """The parts of numbers that are, for at least one half, some that have left, in their order.
 
     With why they have; nothing for other numbers.

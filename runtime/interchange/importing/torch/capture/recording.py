@@ -77,8 +77,7 @@ from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
 from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.measuring import Measured
     from gradwire.runtime.diagram.comparison import Misstep
     from gradwire.runtime.interchange.importing.scopes import Part
@@ -104,9 +103,9 @@ class Backward:
 
     loss: Staged
     """What it differentiates, as blocks."""
-    value: NDArray[Any]
+    value: Array
     """That in this run."""
-    gradients: Mapping[int, NDArray[Any] | Measured]
+    gradients: Mapping[int, Array | Measured]
     """What arrived at leaves, by their identity."""
     inner: Mapping[Port, Measured]
     """What arrived at intermediate results."""
@@ -123,7 +122,7 @@ class Recording(Running, KnownTensors):
         """What turned gradient off last, if it is off."""
         self.numbers: dict[float, Tensor] = {}
         """Numbers among the arguments of the current call that were tensors."""
-        self.left: list[tuple[NDArray[Any], Tensor, Cut]] = []
+        self.left: list[tuple[Array, Tensor, Cut]] = []
         """Tensors that left autograd as numbers, with the numbers and how they left."""
         self.loose: dict[str, Any] = {}
         """Trained tensors that have come up and belong to no module."""
@@ -131,7 +130,7 @@ class Recording(Running, KnownTensors):
         """The calls of ``backward``, in order."""
         self.coarsest = 0.0
         """The largest machine epsilon of what was computed."""
-        self.drawn: list[tuple[StagedBlock, NDArray[Any] | None]] = []
+        self.drawn: list[tuple[StagedBlock, Array | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
         self.regions = Regions(self)
         self.feeds_data = False
@@ -177,7 +176,7 @@ class Recording(Running, KnownTensors):
     @contextmanager
     def arriving(
         self, loss: Any, scale: float = 1.0
-    ) -> Iterator[tuple[Mapping[int, NDArray[Any] | Measured], Mapping[Port, Measured]]]:
+    ) -> Iterator[tuple[Mapping[int, Array | Measured], Mapping[Port, Measured]]]:
         """What gradient of a loss arrives meanwhile, divided by the ``scale`` of the loss: at
         leaves by their identity, and, in short, at intermediate results.
         """
@@ -186,7 +185,7 @@ class Recording(Running, KnownTensors):
                 yield passed.leaves, passed.inner
             self.sums += passed.sums
             return
-        leaves: dict[int, NDArray[Any]] = {}
+        leaves: dict[int, Array] = {}
         inner: dict[Port, Measured] = {}
 
         def note(key: int, gradient: Any) -> None:
@@ -371,9 +370,7 @@ class Recording(Running, KnownTensors):
         shape, trained = tuple(tensor.shape), bool(tensor.requires_grad)
         return self.stage.drawn(name, shape, how, module, own, dtype, trainable=trained)
 
-    def _come_back(
-        self, numbers: NDArray[Any], left: NDArray[Any], entry: Tensor, cut: Cut
-    ) -> Staged:
+    def _come_back(self, numbers: Array, left: Array, entry: Tensor, cut: Cut) -> Staged:
         """Numbers that a program may have computed from those that left autograd."""
         constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):

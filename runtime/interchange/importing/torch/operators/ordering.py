@@ -6,7 +6,7 @@ Max and Min share it among equals: so it becomes an ArgMax and the element there
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.table import enter, like, operator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _as_run(x: Staged, dim: int, order: NDArray[Any] | None) -> Staged:
+def _as_run(x: Staged, dim: int, order: Array | None) -> Staged:
     """A result in the order that a run has left it in; None for that of the blocks."""
     if order is None:
         return x
@@ -34,7 +33,7 @@ def _as_run(x: Staged, dim: int, order: NDArray[Any] | None) -> Staged:
 
 
 def _places(
-    x: Staged, dim: int = -1, descending: bool = False, order: NDArray[Any] | None = None
+    x: Staged, dim: int = -1, descending: bool = False, order: Array | None = None
 ) -> Staged:
     """Where the elements in order come from; ``order`` is that of a run, among equal ones."""
     return _as_run(put("ArgSort", x, axis=dim, descending=descending), dim, order)
@@ -91,9 +90,9 @@ def _unique(stage: Stage, x: Staged, dim: int | None, *wanted: bool) -> list[Sta
 
 def _different(
     stage: Stage,
-    values: NDArray[Any],
-    places: NDArray[Any],
-    times: NDArray[Any],
+    values: Array,
+    places: Array,
+    times: Array,
     inverse: bool = True,
     counts: bool = True,
 ) -> list[Staged]:

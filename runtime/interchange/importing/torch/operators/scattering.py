@@ -20,8 +20,7 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -33,7 +32,7 @@ _NEUTRAL = {"add": 0, "mul": 1, "max": -np.inf, "min": np.inf}
 """What leaves any other number as it is."""
 
 
-def put_back(base: Staged, part: Staged, places: NDArray[Any]) -> Staged:
+def put_back(base: Staged, part: Staged, places: Array) -> Staged:
     """``base`` with the numbers of ``part`` at flat places, which are as many as it has."""
     stage, where = base.stage, np.zeros(base.size, np.int64)
     where[places.ravel()] = np.arange(places.size)
@@ -46,7 +45,7 @@ def put_back(base: Staged, part: Staged, places: NDArray[Any]) -> Staged:
     return stage.block("Where", stage.constant(there.reshape(base.shape)), spread, base)
 
 
-def _places(x: Staged) -> NDArray[Any]:
+def _places(x: Staged) -> Array:
     return np.arange(x.size).reshape(x.shape)
 
 

@@ -25,9 +25,8 @@ from gradwire.runtime.interchange.importing.torch.inspection import memory_of, t
 if TYPE_CHECKING:
     from functools import partial
 
-    from numpy.typing import NDArray
-
     from gradwire.blocks.library.recorded import Run
+    from gradwire.blocks.values import Array
 
 IN_PLACE = "it writes in place"
 RANDOM = "it draws random numbers"
@@ -153,14 +152,14 @@ class Question:
         if any(self._kept[place] is None for place in inputs):
             self.why_not = self.why_not or NOT_ALL
 
-    def knows(self, inputs: Sequence[NDArray[Any]]) -> bool:
+    def knows(self, inputs: Sequence[Array]) -> bool:
         """Whether inputs are those of the run but for rounding."""
         return all(
             kept is None or _is_near(shown(kept), x)
             for kept, x in zip(self._kept, inputs, strict=True)
         )
 
-    def value(self, run: Run, output: int, inputs: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def value(self, run: Run, output: int, inputs: Sequence[Array]) -> Array:
         """An output for these inputs. Raises ValueError."""
         shape, _ = run.outputs[output].kind
         with self._asking(run):
@@ -172,8 +171,8 @@ class Question:
         return found
 
     def product(
-        self, run: Run, output: int, slot: int, gradient: NDArray[Any], inputs: Sequence[Any]
-    ) -> NDArray[Any]:
+        self, run: Run, output: int, slot: int, gradient: Array, inputs: Sequence[Any]
+    ) -> Array:
         """What a gradient that comes to one output sends on to an input. Raises ValueError."""
         with self._asking(run):
             given, outputs = self._answer(inputs)
@@ -344,7 +343,7 @@ def _input(array: Any, like: Any) -> Any:
     return made.requires_grad_(like.requires_grad)
 
 
-def _sent(output: Any, x: Any, gradient: NDArray[Any]) -> Any:
+def _sent(output: Any, x: Any, gradient: Array) -> Any:
     """What a gradient of an output sends to an input; None for nothing."""
     if x is None or not (x.requires_grad and output.requires_grad):
         return None
@@ -373,7 +372,7 @@ def _are_same(one: Any, other: Any) -> bool:
     return one is other or bool(np.array_equal(shown(one), shown(other)))
 
 
-def _is_near(of_run: NDArray[Any], array: NDArray[Any]) -> bool:
+def _is_near(of_run: Array, array: Array) -> bool:
     """Whether an array is one of the run but for rounding."""
     if of_run.dtype.kind != "f":
         return np.array_equal(of_run, array)

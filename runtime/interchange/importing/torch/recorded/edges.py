@@ -15,8 +15,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import shown
 from gradwire.runtime.interchange.importing.torch.inspection import base_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
 
@@ -116,7 +115,7 @@ def seen(tensor: Any) -> tuple[float, ...]:
     return NOT_KNOWN if tensor.is_meta else seen_as(shown(tensor))
 
 
-def seen_as(numbers: NDArray[Any]) -> tuple[float, ...]:
+def seen_as(numbers: Array) -> tuple[float, ...]:
     """The same of an array."""
     found = measured(numbers)
     return float(found.elements), found.size, found.projection, *map(float, found.wild)

@@ -50,9 +50,8 @@ from gradwire.runtime.interchange.importing.torch.recorded.edges import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gradwire.blocks.block import Block
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import StagedBlock
     from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
     from gradwire.runtime.interchange.importing.torch.known import Port
@@ -96,7 +95,7 @@ class Region:
     takes: list[tuple[str, tuple[int, ...]]]
     gives: list[tuple[str, tuple[int, ...]]]
     seen: list[tuple[float, ...]]
-    values: list[NDArray[Any]]
+    values: list[Array]
     """None of them where the value is that of the first input."""
     depends: list[set[int]]
     unasked: list[int] = field(default_factory=list)
@@ -113,11 +112,11 @@ class Region:
     slots: list[Slot] = field(default_factory=list)
     heads: list[tuple[Any, int] | None] = field(default_factory=list)
     """For each output the node that its gradient comes to, and the output of that node."""
-    arrived: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
+    arrived: dict[tuple[int, int], Array] = field(default_factory=dict)
     """What arrived, by loss and output."""
-    products: dict[tuple[int, int], NDArray[Any]] = field(default_factory=dict)
+    products: dict[tuple[int, int], Array] = field(default_factory=dict)
     """What was sent on by all outputs together, by loss and input."""
-    parts: dict[tuple[int, int, int], NDArray[Any]] = field(default_factory=dict)
+    parts: dict[tuple[int, int, int], Array] = field(default_factory=dict)
     """What one output alone sends on, by loss, output and input, where several got gradient."""
 
     @property
@@ -137,7 +136,7 @@ class Region:
         return found.pop() if len(found) == 1 else None
 
 
-def _factor(come: NDArray[Any], sent: NDArray[Any] | None) -> float | None:
+def _factor(come: Array, sent: Array | None) -> float | None:
     if sent is None or sent.shape != come.shape:
         return None
     if np.array_equal(sent, come, equal_nan=True):
@@ -281,9 +280,7 @@ class Regions:
             for tensor, value in zip(outputs, made, strict=True)
         ]
 
-    def outside(
-        self, name: str, given: Staged, numbers: NDArray[Any], result: NDArray[Any]
-    ) -> Staged:
+    def outside(self, name: str, given: Staged, numbers: Array, result: Array) -> Staged:
         """What a program may have computed outside of autograd from a value with these numbers."""
         region = Region(
             name=name,
@@ -479,7 +476,7 @@ class Regions:
 
         return [leaf.register_hook(come), leaf.register_post_accumulate_grad_hook(sent)]
 
-    def accumulated(self, loss: int) -> dict[int, NDArray[Any]]:
+    def accumulated(self, loss: int) -> dict[int, Array]:
         """What hooks have made of the gradients of leaves that were accumulated, by identity."""
         return {
             id(region.leaf): region.products[loss, 0]
@@ -505,9 +502,7 @@ class Regions:
         if gradient is not None and not gradient.is_meta:
             self._add(region.products, (self._loss, place), encoded(gradient))
 
-    def _add(
-        self, found: dict[Any, NDArray[Any]], key: tuple[int, ...], gradient: NDArray[Any]
-    ) -> None:
+    def _add(self, found: dict[Any, Array], key: tuple[int, ...], gradient: Array) -> None:
         array = divided(gradient, self._scale)
         found[key] = found[key] + array if key in found else array
 
@@ -615,7 +610,7 @@ def parameters_of(
 
 def _adds_up(region: Region, loss: int) -> bool:
     """Whether what outputs send on alone is, in sum, what they have sent on together."""
-    totals: dict[int, NDArray[Any]] = {}
+    totals: dict[int, Array] = {}
     for (k, _, i), part in region.parts.items():
         if k == loss:
             totals[i] = totals[i] + part if i in totals else part
@@ -651,6 +646,6 @@ def _are_equal(tensor: Any, other: Any) -> bool:
     return tensor.shape == other.shape and np.array_equal(shown(tensor), shown(other))
 
 
-def _fitting(array: NDArray[Any], kind: tuple[str, tuple[int, ...]]) -> NDArray[Any]:
+def _fitting(array: Array, kind: tuple[str, tuple[int, ...]]) -> Array:
     dtype, shape = kind
     return np.broadcast_to(array, shape).astype(dtype)

@@ -31,7 +31,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 
 if TYPE_CHECKING:
     from gradwire.app.shell.main_window import MainWindow
@@ -97,7 +97,7 @@ def main() -> None:
     application = QApplication(sys.argv[:1])
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(str(Path(folder, "settings.ini")), QSettings.Format.IniFormat)
-        windows = Windows(Settings(store))
+        windows = OpenWindows(Settings(store))
         first = windows.new()  # when the last window closes, so does the editor
         for file in sys.argv[1:]:
             copy = Path(shutil.copy(file, folder))

@@ -28,7 +28,7 @@ from gradwire.app.shell import application
 from gradwire.app.shell.main_window import MainWindow
 
 if TYPE_CHECKING:
-    from gradwire.app.document.numbers import Number
+    from gradwire.app.document.numbers import NumberCell
     from gradwire.runtime.diagram import Diagram, Page
 
 STEPS = 3
@@ -125,7 +125,7 @@ class Visit:
                 found.append(at)
         return found
 
-    def numbers(self) -> list[tuple[Number, QPoint]]:
+    def numbers(self) -> list[tuple[NumberCell, QPoint]]:
         """The numbers on faces that can be dragged, with their places."""
         view, found = self.canvas.view, []
         for i in range(len(view.scene.names)):

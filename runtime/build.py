@@ -20,7 +20,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import BuildError, Location
 from gradwire.blocks.formulas.array_syntax import block_class
 from gradwire.blocks.formulas.expressions import Expression, Operand, OwnVariable, block
-from gradwire.blocks.formulas.nodes import Node, Scope, reached, require_scope
+from gradwire.blocks.formulas.nodes import FormulaNode, PageScope, reached, require_scope
 from gradwire.blocks.importing.kinds import is_dataset
 from gradwire.blocks.names import FreshNames, snake_case
 from gradwire.blocks.nearest import did_you_mean
@@ -128,7 +128,7 @@ def build(
     nodes = [output.node for output in outputs]
     require_scope(nodes, None)
     pages: dict[str, Page] = {}
-    scopes: dict[str, Scope] = {MAIN: Scope(MAIN, "")}
+    scopes: dict[str, PageScope] = {MAIN: PageScope(MAIN, "")}
     pending = [scopes[MAIN]]
     while pending:
         scope = pending.pop(0)
@@ -179,7 +179,7 @@ def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Exp
     return block(kind, name=name, **({} if value is None else {"value": value}), **parameters)
 
 
-def _page(name: str, nodes: Sequence[Node]) -> Page:
+def _page(name: str, nodes: Sequence[FormulaNode]) -> Page:
     names = names_of(name, nodes)
     return Page(
         {names[node]: node.block for node in nodes},
@@ -191,12 +191,14 @@ def _page(name: str, nodes: Sequence[Node]) -> Page:
     )
 
 
-def names_of(scope: str, nodes: Sequence[Node], used: Collection[str] = ()) -> dict[Node, str]:
+def names_of(
+    scope: str, nodes: Sequence[FormulaNode], used: Collection[str] = ()
+) -> dict[FormulaNode, str]:
     """The name of each block: its own, or else a fresh one that is not ``used`` either.
 
     Raises BuildError if two blocks have the same name.
     """
-    taken: dict[str, Node] = {}
+    taken: dict[str, FormulaNode] = {}
     for node in nodes:
         if node.name is not None and taken.setdefault(node.name, node) is not node:
             raise _clash("blocks", node.name, taken[node.name].written, node.written, scope)

@@ -16,7 +16,7 @@ from gradwire.blocks.formulas.expressions import (
     first_output,
     split_operands,
 )
-from gradwire.blocks.formulas.nodes import Scope, caller, current_scope, make_node, valid_name
+from gradwire.blocks.formulas.nodes import PageScope, caller, current_scope, make_node, valid_name
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan
 from gradwire.runtime.diagram.model import MAIN
@@ -42,7 +42,7 @@ class PageFunction:
             raise BuildError(f"A page used as a block can't be called {MAIN!r}: that page runs.")
         self.__doc__ = function.__doc__
         self._function = function
-        self._scope = Scope(valid_name(name), caller())
+        self._scope = PageScope(valid_name(name), caller())
         self._signature = inspect.signature(function)
         self._outputs: tuple[str, ...] | None = None
         self._running = False

@@ -50,7 +50,7 @@ _ROLES = {
 class Item(QAccessibleInterface):
     """One block, port, wire or note."""
 
-    def __init__(self, page: Tree, focus: Focus) -> None:
+    def __init__(self, page: CanvasTree, focus: Focus) -> None:
         super().__init__()
         self._page = page
         self.focus = focus
@@ -116,7 +116,7 @@ class Item(QAccessibleInterface):
         return state
 
 
-class Tree(QAccessibleWidget):
+class CanvasTree(QAccessibleWidget):
     """The canvas itself: blocks, then ports, wires, bends, notes, each in the order of the page."""
 
     def __init__(self, canvas: CanvasWidget) -> None:
@@ -211,7 +211,7 @@ class Tree(QAccessibleWidget):
         )  # fmt: skip
 
 
-_trees: dict[int, Tree] = {}
+_trees: dict[int, CanvasTree] = {}
 """By identity of the canvas: Python must keep what Qt points to."""
 
 
@@ -225,7 +225,7 @@ def announce(canvas: CanvasWidget, focus: Focus) -> None:
     """Announce that ``focus`` has the keyboard, if assistive technology is active."""
     if QAccessible.isActive():
         tree = QAccessible.queryAccessibleInterface(canvas)
-        if isinstance(tree, Tree):
+        if isinstance(tree, CanvasTree):
             QAccessible.updateAccessibility(
                 QAccessibleEvent(tree.item(focus), QAccessible.Event.Focus)
             )
@@ -241,6 +241,6 @@ def _make(key: str, target: QObject | None) -> QAccessibleInterface | None:
     if not isinstance(target, CanvasWidget):
         return None
     known = id(target)
-    _trees[known] = Tree(target)
+    _trees[known] = CanvasTree(target)
     target.destroyed.connect(lambda: _trees.pop(known, None))
     return _trees[known]

@@ -15,7 +15,7 @@ from gradwire.runtime.diagram import ROOT
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import Diagram, InstancePath
 
 _FOLLOW_AFTER = 30
@@ -33,7 +33,7 @@ class CanvasContent:
 
     def __init__(self, context: CanvasContext) -> None:
         self._context = context
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._use = ROOT
         self._looks = LookCache()
         self._followed: set[str] = set()
@@ -67,7 +67,7 @@ class CanvasContent:
         context.camera.fit_if_wanted()
         context.painter.update_changed()
 
-    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+    def set_result(self, result: EvaluationResult | None, use: InstancePath = ROOT) -> None:
         """Show values, lanes and problems; ``use`` is the path of the shown page's use."""
         if result is not self._result or use != self._use:
             self._result, self._use = result, use

@@ -17,7 +17,7 @@ from gradwire.app.canvas.input.entry.inline_edit import InlineEditor
 from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
 from gradwire.app.canvas.input.keys import Keys
 from gradwire.app.canvas.input.mouse import Mouse
-from gradwire.app.canvas.input.numbers import Numbers
+from gradwire.app.canvas.input.numbers import NumberEditing
 from gradwire.app.canvas.input.previews import Previews
 from gradwire.app.canvas.overlays import Overlays
 from gradwire.app.canvas.painting import CanvasPainter
@@ -63,7 +63,7 @@ class CanvasContext:
         self.explaining = Explaining(self)
         self.edits = Edits(self)
         self.previews = Previews(widget, widget.previewRequested.emit)
-        self.numbers = Numbers(self)
+        self.numbers = NumberEditing(self)
         self.keyboard_focus = KeyboardFocus(self)
         self.mouse = Mouse(self)
         self.keys = Keys(self)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.app.canvas.scene.members.slots import PortSlots
 
 SIZE = (180, 120)
 _MARGIN = 12
@@ -52,7 +52,7 @@ class MiniMap(QWidget):
         self._gone: Floats = self._rects
         """Where blocks (k, 4) are on the picture that are gone from the page."""
         self._scene: Scene | None = None
-        self._slots: list[Slots] = []
+        self._slots: list[PortSlots] = []
         self._families: NDArray[np.str_] = np.zeros(0, str)
         self._family: Indices = NO_INDICES
         """The number of the family of each block (n,)."""

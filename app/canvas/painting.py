@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QWidget
 from gradwire.app.canvas.paint.blocks.badges import HEIGHT, badge_width, draw_badges
 from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
 from gradwire.app.canvas.paint.frame_cache import FrameCache
-from gradwire.app.canvas.paint.painter import Limits, paint, paint_fitted
+from gradwire.app.canvas.paint.painter import PaintLimits, paint, paint_fitted
 from gradwire.app.canvas.scrolled import ScrolledPage
 from gradwire.app.canvas.state.badge_labels import badge_label
 from gradwire.app.canvas.travel import Travel
-from gradwire.runtime.flow import Mark
+from gradwire.runtime.flow import BadgeKind
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext
@@ -40,7 +40,7 @@ class CanvasPainter(QObject):
         super().__init__(context.widget)
         self._context = context
         self.faces = FaceCache(_FACE_BUDGET)
-        self.limits = Limits(_CUT_BUDGET)
+        self.limits = PaintLimits(_CUT_BUDGET)
         self.frame_cache = FrameCache()
         self.page = ScrolledPage()
         self._travel = Travel(self)
@@ -139,7 +139,7 @@ class CanvasPainter(QObject):
         context.adder.paint(painter)
         context.keyboard_focus.paint(painter)
         if view.annotations.dimmed:
-            scale, stale = context.camera.actual_zoom(), badge_label(Mark.STALE)
+            scale, stale = context.camera.actual_zoom(), badge_label(BadgeKind.STALE)
             painter.scale(scale, scale)
             left = context.widget.width() / scale - 12.0 - badge_width(stale)
             draw_badges(painter, [stale], QPointF(left, 12.0 + HEIGHT / 2.0), view.theme)

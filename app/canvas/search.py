@@ -9,7 +9,7 @@ from gradwire.blocks.block import Opaque
 from gradwire.runtime.diagram import InstancePath, WirePath, all_blocks
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Diagram
 
@@ -17,7 +17,7 @@ MAX_BLOCKS = 20_000
 """Largest number of blocks searched, since uses of pages multiply."""
 
 
-def search(diagram: Diagram, result: Result | None, text: str) -> list[str]:
+def search(diagram: Diagram, result: EvaluationResult | None, text: str) -> list[str]:
     """Instance paths (``enc/mul1``) of the blocks that match every word of ``text``, in order.
 
     A word matches a part of the name, the type, the state of a wire into the block (``stopped``,
@@ -39,7 +39,7 @@ def _words(path: InstancePath, block: Block) -> str:
     return f"{path.name} {kind} {type(block).symbol}".casefold()
 
 
-def _known_words(result: Result | None) -> dict[str, str]:
+def _known_words(result: EvaluationResult | None) -> dict[str, str]:
     """The states of wires into each block, and its problems, as one text."""
     known: dict[str, list[str]] = {}
     if result is None:

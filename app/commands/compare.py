@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.panels.dialogs.comparison import Comparison
+from gradwire.app.panels.dialogs.comparison import ComparisonDialog
 from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.pictures.diff_picture import DiffPicture
 from gradwire.app.services.examples import SUFFIX
@@ -17,7 +17,7 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.publish import DiffReport, diff_report, plain, visible
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import Diagram
 
 
@@ -39,11 +39,11 @@ class CompareCommands(WritingCommands):
             self._document.succeeded.emit(())
             self._show(*found)
 
-    def _show(self, report: DiffReport, result: Result | None) -> None:
+    def _show(self, report: DiffReport, result: EvaluationResult | None) -> None:
         here = self._navigation.page
         differing = [each.page for each in report.changes.pages if each.page is not None]
         pages = sorted(differing, key=lambda page: page != here) or [here]
-        dialog = Comparison(
+        dialog = ComparisonDialog(
             self.tr("{0} compared with {1}").format(report.after, report.before),
             visible(plain(report.parts())),
             pages,
@@ -56,6 +56,8 @@ class CompareCommands(WritingCommands):
         dialog.show()
 
 
-def _compared(path: Path, diagram: Diagram, name: str) -> tuple[DiffReport, Result | None]:
+def _compared(
+    path: Path, diagram: Diagram, name: str
+) -> tuple[DiffReport, EvaluationResult | None]:
     """The report on a file and a diagram, and the result of the diagram."""
     return diff_report(load(path), diagram, (path.name, name)), evaluate(diagram)

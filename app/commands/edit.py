@@ -18,7 +18,7 @@ from gradwire.runtime.diagram import (
     RenameBlock,
     SetNote,
     SetParameters,
-    Shown,
+    ShownSizes,
     StyleBlocks,
     move_out,
     own_variables,
@@ -156,5 +156,5 @@ class EditCommands(WindowPart):
         chosen = self._canvas.selection()
         names = tuple(sorted(chosen)) if len(chosen) > 1 else ()
         view = self._canvas.view
-        shown = Shown(view.scene.face_lines(), view.annotations.lane_counts())
+        shown = ShownSizes(view.scene.face_lines(), view.annotations.lane_counts())
         self._document.apply(Arrange(self._navigation.page, names, shown))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from gradwire.app.document.file_watch import FileWatch
 from gradwire.app.document.loading import stem_of
-from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.bars.offer import OfferBar
 from gradwire.app.panels.layouts import path_to_open, path_to_save
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Occupied
@@ -33,7 +33,7 @@ class FileCommands(WindowPart):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self.offer = Offer(self._frame)
+        self.offer = OfferBar(self._frame)
         self.watch = FileWatch(self._document)
         self.watch.changed.connect(self.offer_reload)
         self.watch.gone.connect(self.offer_save)

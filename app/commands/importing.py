@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.panels.bars.offer import OfferBar
 from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.interchange import FORMATS, endings
@@ -31,7 +31,7 @@ class ImportCommands(WindowPart):
     def __init__(self, workspace: Workspace, show_block: Callable[[str], object]) -> None:
         super().__init__(workspace)
         self._show_block = show_block
-        self.offer = Offer(self._frame)
+        self.offer = OfferBar(self._frame)
         """Says what was imported, and offers the report."""
         self.sheet: ImportSheet | None = None
         """The open sheet of options."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.panels.palette.palette import Palette
     from gradwire.app.panels.workspace import Workspace
-    from gradwire.app.services.library import Library
+    from gradwire.app.services.library import FileLibrary
     from gradwire.runtime.diagram import Diagram, Page
 
 
@@ -39,7 +39,7 @@ class LibraryCommands(WindowPart):
     the same name; nothing is updated by itself.
     """
 
-    def __init__(self, workspace: Workspace, palette: Palette, library: Library) -> None:
+    def __init__(self, workspace: Workspace, palette: Palette, library: FileLibrary) -> None:
         super().__init__(workspace)
         self._palette = palette
         self._library = library

@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QDialog, QMessageBox
 from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
 from gradwire.app.pictures.files import KINDS, contents, image, targets, write
-from gradwire.app.pictures.options import Extent, PictureOptions
+from gradwire.app.pictures.options import PictureExtent, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram import same_meaning
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram, Pulse
@@ -38,16 +38,16 @@ class PictureCommands(WritingCommands):
 
     def export(self) -> None:
         """Ask how to export the page, the selection or all pages, and do it."""
-        self._open_sheet(Extent.PAGE)
+        self._open_sheet(PictureExtent.PAGE)
 
     def export_selection(self) -> None:
         """Likewise, with the selection chosen."""
-        self._open_sheet(Extent.SELECTION)
+        self._open_sheet(PictureExtent.SELECTION)
 
     def copy_picture(self) -> None:
         """Copy a picture of the selection, or of the page if nothing is selected."""
         selected = bool(self._canvas.selection())
-        extent = Extent.SELECTION if selected else Extent.PAGE
+        extent = PictureExtent.SELECTION if selected else PictureExtent.PAGE
         options = replace(self._options(), width=None)
         (picture,) = self._pictures(extent, options, self._canvas.view.theme)
         text = self.tr("Drawing the picture")
@@ -59,7 +59,7 @@ class PictureCommands(WritingCommands):
     def print_page(self) -> None:
         """Ask for a printer and print the page on one sheet."""
         printer = QPrinter(QPrinter.PrinterMode.HighResolution)
-        (picture,) = self._pictures(Extent.PAGE, self._options(), LIGHT)
+        (picture,) = self._pictures(PictureExtent.PAGE, self._options(), LIGHT)
         wide = picture.size.width() > picture.size.height()
         turn = QPageLayout.Orientation.Landscape if wide else QPageLayout.Orientation.Portrait
         printer.setPageOrientation(turn)
@@ -75,12 +75,12 @@ class PictureCommands(WritingCommands):
                 self._say(self.tr("{0} is printed.").format(self._document.name))
         dialog.deleteLater()
 
-    def _open_sheet(self, extent: Extent) -> None:
+    def _open_sheet(self, extent: PictureExtent) -> None:
         if self.sheet is not None:
             return
-        extents = [Extent.PAGE]
-        extents += [Extent.SELECTION] if self._canvas.selection() else []
-        extents += [Extent.PAGES] if len(self._document.diagram.pages) > 1 else []
+        extents = [PictureExtent.PAGE]
+        extents += [PictureExtent.SELECTION] if self._canvas.selection() else []
+        extents += [PictureExtent.PAGES] if len(self._document.diagram.pages) > 1 else []
         kind = self._settings.picture.get("kind", ".svg")
         self.sheet = ExportSheet(self._pictures, extents, self._options(), kind, self._frame)
         self.sheet.extent.setCurrentIndex(max(self.sheet.extent.findData(str(extent)), 0))
@@ -128,22 +128,24 @@ class PictureCommands(WritingCommands):
         return PictureOptions.parse(self._settings.picture)
 
     def _pictures(
-        self, extent: Extent, options: PictureOptions, theme: Theme | None = None
+        self, extent: PictureExtent, options: PictureOptions, theme: Theme | None = None
     ) -> list[PagePicture]:
         """Pictures of what the canvas shows."""
         diagram, page = self._document.diagram, self._navigation.page
         result, wires = self._canvas.view.annotations.page.result, self._canvas.view.numbers
-        if extent is Extent.PAGES:
+        if extent is PictureExtent.PAGES:
             return page_pictures(diagram, result, options, wires)
         drawn = diagram
-        if extent is Extent.SELECTION:
+        if extent is PictureExtent.SELECTION:
             selection = self._canvas.view.selection
             drawn = restricted(diagram, page, selection.blocks, selection.notes)
         shown = _of(result, diagram, drawn)
         return [PagePicture(drawn, page, shown, self._navigation.use, options, theme, wires)]
 
 
-def _of(result: Result | None, diagram: Diagram, drawn: Diagram) -> Result | None:
+def _of(
+    result: EvaluationResult | None, diagram: Diagram, drawn: Diagram
+) -> EvaluationResult | None:
     """The result for the part of the diagram that is drawn, unless it is stale."""
     if result is None or not same_meaning(result.diagram, diagram):
         return result

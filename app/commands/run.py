@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradwire.app.panels.workspace import Workspace
 
 
-class Computing(Protocol):
+class BackgroundRuns(Protocol):
     """What computes in the background."""
 
     def abandon(self) -> None:
@@ -24,7 +24,7 @@ class Computing(Protocol):
 class RunCommands(WindowPart):
     """Runs the diagram of one window."""
 
-    def __init__(self, workspace: Workspace, workers: Sequence[Computing]) -> None:
+    def __init__(self, workspace: Workspace, workers: Sequence[BackgroundRuns]) -> None:
         super().__init__(workspace)
         self._workers = workers
         self._evaluator.problem.connect(self._document.problem)

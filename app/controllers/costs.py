@@ -15,7 +15,7 @@ from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.engine.profile import Profile, profile
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
@@ -67,7 +67,7 @@ class CostController(QueryingPart):
         self.bar.wait()
         self.worker.query(_COSTS, self._diagram, partial(profile, seconds=SECONDS))
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Show the costs of the page used at ``use``."""
         self._use = use
         self._show()

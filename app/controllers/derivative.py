@@ -14,7 +14,7 @@ from gradwire.runtime.diagram import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.lessons import VectorJacobian
 
@@ -26,13 +26,13 @@ class DerivativeController(QueryingPart):
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._use = ROOT
         self._visible = False
         self.panel = DerivativePanel(self._frame)
         self.panel.rowRequested.connect(self._compute_row)
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Follow another result, at once if the card is visible."""
         self._result, self._use = result, use
         self._update()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.panels import labels
-from gradwire.app.panels.tables.doctor import Findings
+from gradwire.app.panels.tables.doctor import FindingsTree
 from gradwire.app.panels.why.answers import WIRE
 from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
@@ -41,18 +41,18 @@ class DoctorController(QueryingPart):
         super().__init__(workspace)
         self._explanation = explanation
         self._reveal = reveal
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._visible = self._counted = False
         self._later = QTimer(self, singleShot=True, interval=_COUNT_AFTER)
         self._later.timeout.connect(self._update)
         self._diagnosed: Diagram | None = None
         self._thresholds = self._settings.thresholds
         self._step_number = 0
-        self.panel = Findings(self._frame)
+        self.panel = FindingsTree(self._frame)
         self.panel.causeRequested.connect(self.reveal)
         self.panel.victimRequested.connect(self.show_victim)
 
-    def set_result(self, result: Result) -> None:
+    def set_result(self, result: EvaluationResult) -> None:
         """Diagnose another result, at once if the panel is visible."""
         before, self._result = self._result, result
         is_training = before is not None and before.step_number != result.step_number

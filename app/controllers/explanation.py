@@ -17,7 +17,7 @@ from gradwire.runtime.diagram import MAIN, InstancePath, PortName, WirePath, own
 
 if TYPE_CHECKING:
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.why.card import Card
     from gradwire.app.panels.why.why import Why
     from gradwire.app.panels.workspace import Workspace
@@ -41,10 +41,10 @@ class Explanation(QueryingPart):
         self._why = why
         self._card = card
         self._reveal = reveal
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._variable: str | None = None
         """Path of the variable whose route is shown instead of the selected wire's."""
-        self._judged: tuple[Result, str, Verdict | None] | None = None
+        self._judged: tuple[EvaluationResult, str, Verdict | None] | None = None
         """A result and a variable with its verdict, the last that was found."""
         self._is_stale = False
         """Whether the answers are of another result."""
@@ -59,7 +59,7 @@ class Explanation(QueryingPart):
         card.linkActivated.connect(self.follow_link)
         card.moreRequested.connect(self._continue)
 
-    def set_result(self, result: Result) -> None:
+    def set_result(self, result: EvaluationResult) -> None:
         """Explain another result; the answers are computed again if the numbers differ."""
         before, self._result = self._result, result
         self._is_stale |= before is None or not result.agrees_with(before)

@@ -12,7 +12,7 @@ from gradwire.runtime.diagram import same_meaning
 from gradwire.runtime.flow import Check, check_gradients
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
@@ -34,7 +34,7 @@ class GradientCheck(QueryingPart):
         self._canvas.hint(self.tr("Checking the gradients …"))
         self.worker.query("check", self._diagram, check_gradients)
 
-    def overlay(self, result: Result) -> Result:
+    def overlay(self, result: EvaluationResult) -> EvaluationResult:
         """``result`` with the checks of its diagram."""
         if not self._checks or self._diagram is None:
             return result

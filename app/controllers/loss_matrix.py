@@ -13,7 +13,7 @@ from gradwire.runtime.flow import LossMatrix, ObservedFlow, loss_matrix
 
 if TYPE_CHECKING:
     from gradwire.app.controllers.explanation import Explanation
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.engine import Session
 
@@ -24,14 +24,14 @@ class LossMatrixController(QueryingPart):
     def __init__(self, workspace: Workspace, explanation: Explanation) -> None:
         super().__init__(workspace)
         self._explanation = explanation
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._compared: ObservedFlow | None = None
         self._visible = False
         self.panel = Matrix(self._frame)
         self.panel.lossRequested.connect(self._losses.choose)
         self.panel.variableRequested.connect(self.reveal)
 
-    def set_result(self, result: Result) -> None:
+    def set_result(self, result: EvaluationResult) -> None:
         """Compare another result, at once if the matrix is visible."""
         self._result = result
         self._update()

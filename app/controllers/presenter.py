@@ -11,7 +11,7 @@ from gradwire.app.panels.workspace import WindowPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
 
@@ -29,7 +29,9 @@ class Presenter(WindowPart):
     """The newest Result, and the InstancePath of the current use of the page."""
 
     def __init__(
-        self, workspace: Workspace, overlays: Iterable[Callable[[Result], Result]]
+        self,
+        workspace: Workspace,
+        overlays: Iterable[Callable[[EvaluationResult], EvaluationResult]],
     ) -> None:
         super().__init__(workspace)
         self._overlays = [*overlays]
@@ -38,7 +40,7 @@ class Presenter(WindowPart):
         self._navigation.changed.connect(self.show_page)
         self._evaluator.resultChanged.connect(self._show_result)
 
-    def overlay(self, overlay: Callable[[Result], Result]) -> None:
+    def overlay(self, overlay: Callable[[EvaluationResult], EvaluationResult]) -> None:
         """Adjust results by one more from now on, after the others."""
         self._overlays.append(overlay)
 
@@ -58,7 +60,7 @@ class Presenter(WindowPart):
         if self._evaluator.result is not None:
             self._show_result(self._evaluator.result)
 
-    def _show_result(self, result: Result) -> None:
+    def _show_result(self, result: EvaluationResult) -> None:
         for overlay in self._overlays:
             result = overlay(result)
         self.resultShown.emit(result, self._navigation.use)

@@ -19,7 +19,7 @@ from gradwire.runtime.diagram import ROOT, InstancePath, same_meaning
 from gradwire.runtime.lessons import (
     Breakpoint,
     Detail,
-    Forward,
+    ForwardStep,
     GradientExceeds,
     GradientReaches,
     NotFinite,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
     from gradwire.app.controllers.trial import Trial
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram, InstancePath
     from gradwire.runtime.engine import Session
@@ -151,14 +151,14 @@ class TimelineController(QueryingPart):
             self.toggle_play()
             self._last = span[-1]
 
-    def overlay(self, result: Result) -> Result:
+    def overlay(self, result: EvaluationResult) -> EvaluationResult:
         """What is known of ``result`` at the position; nothing until it is recorded."""
         if not self.is_on:
             return result
         timeline = self._timeline if self._is_about(result.diagram) else None
         return unknown(result) if timeline is None else known(result, timeline, self._position)
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Mark where the timeline is; record again where the document is about something else."""
         self._use, self._hidden = use, result.hidden
         if not self.is_on:
@@ -324,7 +324,7 @@ class TimelineController(QueryingPart):
             text = self.tr("Nothing is computed yet. Space plays, → goes on by one event.")
             self.bar.show_position(at, text)
             return
-        is_told = not self._hidden & _TOLD[isinstance(step, Forward | PrimitiveForward)]
+        is_told = not self._hidden & _TOLD[isinstance(step, ForwardStep | PrimitiveForward)]
         said = sentence(timeline.steps, step) if is_told else self._bare(step)
         self.bar.show_position(at, said)
         name = step.path.block_below(self._use)
@@ -342,7 +342,7 @@ class TimelineController(QueryingPart):
 
     def _bare(self, step: Step) -> str:
         """Which event it is, without what is hidden."""
-        is_forward = isinstance(step, Forward | PrimitiveForward)
+        is_forward = isinstance(step, ForwardStep | PrimitiveForward)
         text = self.tr("Forward: {0}") if is_forward else self.tr("Backward: {0}")
         return text.format(step.path)
 

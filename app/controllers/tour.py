@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.controllers.trial import Trial
     from gradwire.app.panels.bars.tour_bar import TourBar
-    from gradwire.app.panels.tables.doctor import Findings
+    from gradwire.app.panels.tables.doctor import FindingsTree
     from gradwire.app.panels.workspace import Workspace
 
 DIAGRAM = ASSETS / "tour" / f"line{SUFFIX}"
@@ -30,7 +30,7 @@ _STOPPED = "prediction.a"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """A step; ``{name}`` in its text stands for the keys of that action."""
 
     title: str
@@ -48,7 +48,7 @@ class Tour(WindowPart):
         workspace: Workspace,
         explanation: Explanation,
         trial: Trial,
-        findings: Findings,
+        findings: FindingsTree,
         bar: TourBar,
         actions: Mapping[str, QAction],
     ) -> None:
@@ -203,8 +203,8 @@ class Tour(WindowPart):
             self._document.apply(SetParameters(name, {"open": True}))
 
 
-STEPS: tuple[Step, ...] = (
-    Step(
+STEPS: tuple[TourStep, ...] = (
+    TourStep(
         editor.noop("Draw a wire"),
         editor.noop(
             "This diagram fits a line: <b>w</b> · <b>x</b> + <b>b</b> should come close to "
@@ -214,7 +214,7 @@ STEPS: tuple[Step, ...] = (
         Tour.has_wire,
         Tour.draw_wire,
     ),
-    Step(
+    TourStep(
         editor.noop("Stop a gradient"),
         editor.noop(
             "Everything is computed at once. The arrows beside the wires show how the gradient "
@@ -225,7 +225,7 @@ STEPS: tuple[Step, ...] = (
         lambda tour: bool(tour.stops()) and tour.has_gradient() is False,
         Tour.insert_stop,
     ),
-    Step(
+    TourStep(
         editor.noop("Ask why"),
         editor.noop(
             "No arrow reaches <b>w</b> any more: it would never learn. Click <b>w</b>. The "
@@ -234,7 +234,7 @@ STEPS: tuple[Step, ...] = (
         Tour.has_read,
         Tour.read,
     ),
-    Step(
+    TourStep(
         editor.noop("Ask what if"),
         editor.noop(
             "The Why panel gives the whole reason and what would help. You need not change "
@@ -243,7 +243,7 @@ STEPS: tuple[Step, ...] = (
         Tour.is_trying,
         Tour.try_repair,
     ),
-    Step(
+    TourStep(
         editor.noop("See the Doctor"),
         editor.noop(
             "The dashed bar says what the trial changes: <b>w</b> would get a gradient. The "
@@ -253,7 +253,7 @@ STEPS: tuple[Step, ...] = (
         Tour.sees_findings,
         Tour.open_doctor,
     ),
-    Step(
+    TourStep(
         editor.noop("Apply the repair"),
         editor.noop(
             "The Doctor lists what is wrong with the gradients of the whole diagram, and what each "

@@ -32,7 +32,7 @@ from gradwire.runtime.flow import (
 )
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.why.card import Card
     from gradwire.app.panels.why.why import Why
     from gradwire.app.panels.workspace import Workspace
@@ -58,7 +58,7 @@ class Trial(QueryingPart):
     def __init__(self, workspace: Workspace, why: Why, card: Card) -> None:
         super().__init__(workspace)
         self.bar = TrialBar(self._frame)
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._steps: tuple[Intervention, ...] = ()
         self._hovered = ""
         self._diagram: Diagram | None = None
@@ -89,7 +89,7 @@ class Trial(QueryingPart):
             self.discard()
         self._is_locked = locked
 
-    def overlay(self, result: Result) -> Result:
+    def overlay(self, result: EvaluationResult) -> EvaluationResult:
         """``result`` as the trial changes it."""
         self._result = result
         if self.active and not (self._diagram and same_meaning(self._diagram, result.diagram)):

@@ -20,7 +20,7 @@ from gradwire.app.document.loading import (
     write_file,
 )
 from gradwire.app.document.merging import Preview, Swap, continues, merge_key, same_values
-from gradwire.app.services.background import Cancelled, Runner, at_once
+from gradwire.app.services.background import Cancelled, JobRunner, at_once
 from gradwire.blocks.errors import GradwireError, shortened
 from gradwire.runtime import diagram as files
 from gradwire.runtime.diagram import Arrange, Batch, Diagram, at_home, same_meaning
@@ -66,7 +66,7 @@ class Document(QObject):
     problem = Signal(str)
     """What failed, where, and what to do about it."""
 
-    def __init__(self, parent: QObject | None = None, runner: Runner = at_once) -> None:
+    def __init__(self, parent: QObject | None = None, runner: JobRunner = at_once) -> None:
         super().__init__(parent)
         self._runner = runner
         self._busy = False

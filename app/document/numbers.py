@@ -24,7 +24,7 @@ _SMALLEST = 0.1
 _WORDS = {"true": 1.0, "false": 0.0, "∞": math.inf, "-∞": -math.inf}
 
 
-class Number(NamedTuple):
+class NumberCell(NamedTuple):
     """A cell of a source's value, or of the literal of an input, on some page."""
 
     block: str
@@ -98,7 +98,7 @@ def array_of(block: Block, key: str, shown: Array | None = None) -> Array | None
 
 
 def set_number(
-    block: Block, number: Number, value: Any, shown: Array | None = None, page: str = MAIN
+    block: Block, number: NumberCell, value: Any, shown: Array | None = None, page: str = MAIN
 ) -> SetParameters:
     """The change that gives one cell of ``block`` another value."""
     before = array_of(block, number.key, shown)

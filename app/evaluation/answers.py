@@ -10,7 +10,7 @@ from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning
 from gradwire.runtime.flow import Account, Dialects, Fix, account, dialects, fix
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.engine import Program, Session
 
 MAX_VARIABLES = 3
@@ -28,7 +28,7 @@ class Reasons:
     account: Account | None = None
 
 
-def reasons(session: Session, result: Result, wire: str, port: str) -> Reasons:
+def reasons(session: Session, result: EvaluationResult, wire: str, port: str) -> Reasons:
     """Answers about ``wire``, whose source is ``port``; raises what a run of ``session`` raises.
 
     There are none about a result of which only a part is shown.

@@ -13,7 +13,7 @@ from gradwire.blocks.block import Source
 from gradwire.runtime.diagram import InstancePath, PortPath, WirePath, resolve
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Array, Result
+    from gradwire.app.evaluation.result import Array, EvaluationResult
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.flow import State
     from gradwire.runtime.lessons import Timeline
@@ -23,8 +23,8 @@ NUMBERS = frozenset({"values", "gradients", "states"})
 
 
 def concealed(
-    result: Result, hidden: frozenset[str], painted: Mapping[str, State] | None = None
-) -> Result:
+    result: EvaluationResult, hidden: frozenset[str], painted: Mapping[str, State] | None = None
+) -> EvaluationResult:
     """``result`` without what is ``hidden``, of ``NUMBERS``; with the states that were painted.
 
     What sources are given stays, since predictions start from it. States are found by gradients,
@@ -56,7 +56,7 @@ def concealed(
     return bare
 
 
-def _given(result: Result) -> dict[str, Array]:
+def _given(result: EvaluationResult) -> dict[str, Array]:
     """The values that sources are given."""
     return {
         port: value
@@ -74,7 +74,7 @@ def _no_verdict(name: str, loss: str | None = None) -> None:
     return None
 
 
-def unknown(result: Result) -> Result:
+def unknown(result: EvaluationResult) -> EvaluationResult:
     """A result of which nothing is known yet."""
     return replace(
         result,
@@ -90,7 +90,7 @@ def unknown(result: Result) -> Result:
     )
 
 
-def known(result: Result, timeline: Timeline, position: int) -> Result:
+def known(result: EvaluationResult, timeline: Timeline, position: int) -> EvaluationResult:
     """What is known of a result at a position of its timeline; the rest has no key."""
     contributions = _known(
         result.contributions, lambda w: timeline.shows_gradient(WirePath(w), position)

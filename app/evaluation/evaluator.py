@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gradwire.app.evaluation.badges import badges_without_run
 from gradwire.app.evaluation.engines import Engines
-from gradwire.app.evaluation.result import Result, numbered
+from gradwire.app.evaluation.result import EvaluationResult, numbered
 from gradwire.app.evaluation.worker import Job, Superseded, Worker
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError, Location, reason_of
@@ -25,7 +25,7 @@ from gradwire.runtime.views import Views
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.engine import Engine
-    from gradwire.runtime.views import Recorded
+    from gradwire.runtime.views import RecordedNumbers
 
 MAX_LOSSES = 8
 """Losses up to which each is run on its own as well; with more, only their sum is run."""
@@ -49,18 +49,20 @@ class Evaluation:
         self._views = Views()
         self.thresholds: Thresholds = THRESHOLDS
         """The thresholds of the numeric states."""
-        self.history: Recorded | None = None
+        self.history: RecordedNumbers | None = None
         """What training has recorded, for plots."""
         self.step_number = 0
         """The training step for which Random and Dataset blocks draw."""
 
-    def __call__(self, diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
+    def __call__(
+        self, diagram: Diagram, superseded: Superseded = lambda: False
+    ) -> EvaluationResult | None:
         """Lower, analyse and run ``diagram``; None if it is superseded meanwhile.
 
         Never raises because of the diagram: the result then has the error, and whatever could be
         found out.
         """
-        result = Result(diagram, step_number=self.step_number)
+        result = EvaluationResult(diagram, step_number=self.step_number)
         try:
             session = self._session_of(diagram)
             session.step_number = self.step_number
@@ -143,7 +145,7 @@ def _unfit(session: Session) -> tuple[Diagnostic, ...]:
     return tuple(found for found in session.diagnostics if found.code == "unfit-engine")
 
 
-def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> Result | None:
+def evaluate(diagram: Diagram, superseded: Superseded = lambda: False) -> EvaluationResult | None:
     """The result of one diagram, computed in this thread."""
     return Evaluation()(diagram, superseded)
 
@@ -165,14 +167,14 @@ class Evaluator(QObject):
 
     def __init__(
         self,
-        run: Callable[[Diagram, Superseded], Result | None] | None = None,
+        run: Callable[[Diagram, Superseded], EvaluationResult | None] | None = None,
         parent: QObject | None = None,
         engines: Engines | None = None,
     ) -> None:
         super().__init__(parent)
         self.engines = engines or Engines()
         self._run = run or Evaluation(self.engines)
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._awaited: Diagram | None = None
         self._cancelled: Diagram | None = None
         """The diagram whose run the user has given up; it is run again on request only."""
@@ -184,7 +186,7 @@ class Evaluator(QObject):
         self._worker.finished.connect(self._receive)
 
     @property
-    def result(self) -> Result | None:
+    def result(self) -> EvaluationResult | None:
         """The last result: of the newest diagram unless ``busy`` or cancelled."""
         return self._result
 
@@ -226,7 +228,7 @@ class Evaluator(QObject):
             elif self._awaited is not None:
                 self.refresh(self._awaited)
 
-    def set_step(self, number: int, history: Recorded | None) -> None:
+    def set_step(self, number: int, history: RecordedNumbers | None) -> None:
         """Draw what Random and Dataset blocks draw at a training step, and plot what was recorded
         until then; from the next request on.
         """
@@ -271,16 +273,16 @@ class Evaluator(QObject):
             return
         awaited = self._awaited
         self._await(None)
-        if isinstance(result, Result) and awaited is not None:
+        if isinstance(result, EvaluationResult) and awaited is not None:
             self._show(replace(result, diagram=awaited))
         elif isinstance(result, Cancelled) and awaited is not None:
             self._cancelled = awaited
-            last = self._result or Result(awaited)
+            last = self._result or EvaluationResult(awaited)
             self._show(replace(last, error=self.tr("The evaluation was cancelled.")))
         elif isinstance(result, Exception):
             self.problem.emit(str(result))
 
-    def _show(self, result: Result) -> None:
+    def _show(self, result: EvaluationResult) -> None:
         self._result = result
         self._rest.start()
         self.resultChanged.emit(result)

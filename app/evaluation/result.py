@@ -36,7 +36,7 @@ def _no_verdict(name: str, loss: str | None = None) -> Verdict | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class EvaluationResult:
     """The result of running ``diagram``. Keys are instance paths (``enc/mul1.out``).
 
     A wire is named by its target port, a variable by its block. What could not be computed has no
@@ -81,10 +81,10 @@ class Result:
     """Whether only a part of it is shown: what has no key is not known yet, or hidden."""
     hidden: frozenset[str] = frozenset()
     """What is concealed from a learner: of ``concealment.NUMBERS``."""
-    apart: tuple[Result, ...] = ()
+    apart: tuple[EvaluationResult, ...] = ()
     """The results for the first losses one by one, if their lanes are shown side by side."""
 
-    def of(self, loss: str | None) -> Result:
+    def of(self, loss: str | None) -> EvaluationResult:
         """The result for one loss; for all together if the loss is None or unknown."""
         flow = self.flow
         if flow is None or loss not in self.losses:
@@ -128,7 +128,7 @@ class Result:
         """Whether the diagram has no loss, so that a wire without a gradient is no problem."""
         return not (self.losses or self.loss or _has_head(self.diagram))
 
-    def agrees_with(self, other: Result) -> bool:
+    def agrees_with(self, other: EvaluationResult) -> bool:
         """Whether both have the same numbers for the same losses; layout and badges may differ."""
         return (
             self.values is other.values
@@ -160,12 +160,12 @@ class Result:
             return "" if norm is None else f"rms {number(norm)}"
         return size(array)
 
-    def side_by_side(self) -> Result:
+    def side_by_side(self) -> EvaluationResult:
         """The result with lanes of losses side by side, if each was run on its own."""
         shown = self.losses[:MAX_SIDE_BY_SIDE] if self.is_by_loss else ()
         return replace(self, loss=None, apart=tuple(self.of(loss) for loss in shown))
 
-    def after(self, flow: ObservedFlow, badges: Badges) -> Result:
+    def after(self, flow: ObservedFlow, badges: Badges) -> EvaluationResult:
         """The result with the states and gradients of ``flow``, a trial on the same diagram."""
         trial = replace(
             self, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges,
@@ -183,7 +183,7 @@ class Result:
             if flow is not None and not superseded():
                 _with_numbers(self, flow, loss)
 
-    def judged(self, thresholds: Thresholds) -> Result:
+    def judged(self, thresholds: Thresholds) -> EvaluationResult:
         """The same numbers, judged by other thresholds."""
         if self.flow is None:
             return self
@@ -213,7 +213,7 @@ def _about(
     return verdict(name, loss or chosen)
 
 
-def numbered(result: Result, flow: ObservedFlow) -> Result:
+def numbered(result: EvaluationResult, flow: ObservedFlow) -> EvaluationResult:
     """The result with the states and numbers of ``flow``, for all losses together."""
     result = replace(
         result, flow=flow, verdict=flow.verdict, variable=flow.variable, badges=badges_of(flow)
@@ -221,7 +221,9 @@ def numbered(result: Result, flow: ObservedFlow) -> Result:
     return _with_numbers(result, flow)
 
 
-def _with_numbers(result: Result, flow: ObservedFlow, loss: str | None = None) -> Result:
+def _with_numbers(
+    result: EvaluationResult, flow: ObservedFlow, loss: str | None = None
+) -> EvaluationResult:
     """The result with the states and numbers of one loss, or of all."""
     states, run = flow.states(loss), flow.run(loss)
     if run is None:

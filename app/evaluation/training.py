@@ -17,6 +17,7 @@ from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.training import (
     PROCESSES,
     Begin,
+    CoursesReport,
     Drop,
     Edit,
     Ended,
@@ -24,9 +25,8 @@ from gradwire.runtime.training import (
     Forget,
     Frame,
     Go,
-    Pace,
     Play,
-    Report,
+    PlayPace,
     Stop,
     Take,
     WantFrame,
@@ -34,7 +34,7 @@ from gradwire.runtime.training import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram, Training
-    from gradwire.runtime.training import CourseProcess, Recording, TrainerState
+    from gradwire.runtime.training import CourseProcess, CurveRecording, TrainerState
 
 
 _NUMPY = EngineChoice()
@@ -54,7 +54,7 @@ class Begun(NamedTuple):
     frame: Frame
 
 
-class Control:
+class TrainingControl:
     """What the window wants of a run; it takes effect in the process that makes the steps."""
 
     def __init__(self, pace: float | None, most: int | None = None) -> None:
@@ -73,7 +73,7 @@ class Control:
     @pace.setter
     def pace(self, pace: float | None) -> None:
         self._pace = pace
-        self._send(Pace(pace))
+        self._send(PlayPace(pace))
 
     def stop(self) -> None:
         """End the run after the step under way."""
@@ -122,7 +122,7 @@ class TrainingWorker(QObject):
         """The last job whose end is not known yet, whether anybody waits for it or not."""
         self._begun = 0
         self._courses: tuple[FollowedCourse, ...] = ()
-        self._recordings: Sequence[Recording] = ()
+        self._recordings: Sequence[CurveRecording] = ()
         """Those of the courses that are being made."""
         self._heard.connect(self._take)
 
@@ -139,7 +139,7 @@ class TrainingWorker(QObject):
     def begin(
         self,
         diagrams: Sequence[Diagram],
-        recordings: Sequence[Recording],
+        recordings: Sequence[CurveRecording],
         training: Training,
         limit: int,
         states: Sequence[TrainerState] = (),
@@ -156,7 +156,7 @@ class TrainingWorker(QObject):
         given = diagrams, names, training, share, allowed, states, past, engine
         self._send(Begin(serial, *given))
 
-    def play(self, names: Sequence[str], control: Control) -> None:
+    def play(self, names: Sequence[str], control: TrainingControl) -> None:
         """Make steps until the control ends it; where a course had gone back, it goes on under its
         new name.
         """
@@ -209,9 +209,9 @@ class TrainingWorker(QObject):
         self._awaited = self._under_way = self._begun = 0
         self._courses = ()
 
-    def _hear(self, process: CourseProcess, answer: Report | Ended) -> None:
+    def _hear(self, process: CourseProcess, answer: CoursesReport | Ended) -> None:
         """Follow the courses in the thread that listens, and let the window know the rest."""
-        if isinstance(answer, Report):
+        if isinstance(answer, CoursesReport):
             if answer.begun and answer.begun == self._begun:
                 for followed in zip(self._courses, answer.events, answer.about, strict=True):
                     course, events, about = followed

@@ -59,7 +59,7 @@ def draw(latex: str, size: float, colour: QColor, ratio: float) -> QPixmap | Non
     return picture
 
 
-class Formula(QWidget):
+class FormulaLabel(QWidget):
     """One formula in the text colour, shrunk to the available width."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

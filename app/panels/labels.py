@@ -16,9 +16,9 @@ from gradwire.runtime.flow import number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import PortPath
-    from gradwire.runtime.flow import Fate
+    from gradwire.runtime.flow import OptimiserFate
 
 Role = QPalette.ColorRole
 _SPARE = 12
@@ -44,7 +44,7 @@ def announce(owner: QWidget, text: str) -> None:
     QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(owner, text))
 
 
-class Readout(QLabel):
+class ReadoutLabel(QLabel):
     """A line of plain text with numbers that follow a hand.
 
     It keeps its width until a text needs more, or much less: so what stands beside it stays where
@@ -165,7 +165,7 @@ def _wrapping(text: str) -> QLabel:
     return label
 
 
-def losses(result: Result, *, numbered: bool = False) -> str:
+def losses(result: EvaluationResult, *, numbered: bool = False) -> str:
     """``loss 0.693``; the sum if a loss has several elements.
 
     ``numbered`` as the lanes of several are: ``1 D_loss 1.5   2 G_loss 0.49``. A loss that is
@@ -179,12 +179,12 @@ def losses(result: Result, *, numbered: bool = False) -> str:
     return "   ".join(shown[:3])
 
 
-def _loss_value(result: Result, name: PortPath) -> str:
+def _loss_value(result: EvaluationResult, name: PortPath) -> str:
     value = result.values.get(name)
     return editor.tr("hidden") if value is None else number(value.sum())
 
 
-def withheld(result: Result | None) -> str:
+def withheld(result: EvaluationResult | None) -> str:
     """Why only a part of a result is shown; empty if all of it is."""
     if result is None or not result.is_partial:
         return ""
@@ -193,7 +193,7 @@ def withheld(result: Result | None) -> str:
     return editor.tr("Hidden until the timeline has come to its end.")
 
 
-def fate(fate: Fate) -> str:
+def fate(fate: OptimiserFate) -> str:
     """``SGD: stays unchanged``, and what weight decay changes about that, if anything."""
     if fate.plain == fate.decayed:
         return f"{fate.optimiser}: {fate.plain}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Floats
     from gradwire.app.canvas.scene.camera import Camera
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.pictures.options import PictureOptions
     from gradwire.runtime.diagram import Diagram, DiagramChanges, Page
     from gradwire.runtime.flow import Effects
@@ -45,7 +45,7 @@ _AROUND = 4.0
 """From the edge of a block to its mark, px."""
 
 
-class Sign(Enum):
+class ChangeSign(Enum):
     """The mark of a changed item."""
 
     ADDED = "+"
@@ -55,23 +55,23 @@ class Sign(Enum):
 
     def colour(self, theme: Theme) -> QColor:
         """The colour of the mark in a theme."""
-        if self is Sign.ADDED:
+        if self is ChangeSign.ADDED:
             return oklch(0.8 if theme.dark else 0.52, 0.15, 150.0)
-        if self is Sign.CONFLICT:
+        if self is ChangeSign.CONFLICT:
             return oklch(0.8 if theme.dark else 0.5, 0.16, 320.0)
-        return QColor(theme.error if self is Sign.REMOVED else theme.warning)
+        return QColor(theme.error if self is ChangeSign.REMOVED else theme.warning)
 
     @property
     def words(self) -> str:
         """What the mark means."""
         match self:
-            case Sign.ADDED:
+            case ChangeSign.ADDED:
                 return editor.tr("added")
-            case Sign.REMOVED:
+            case ChangeSign.REMOVED:
                 return editor.tr("removed")
-            case Sign.CHANGED:
+            case ChangeSign.CHANGED:
                 return editor.tr("changed")
-            case Sign.CONFLICT:
+            case ChangeSign.CONFLICT:
                 return editor.tr("in conflict")
 
 
@@ -87,7 +87,7 @@ class DiffPicture(PagePicture):
         changes: DiagramChanges,
         effects: Effects,
         page: str,
-        result: Result | None,
+        result: EvaluationResult | None,
         options: PictureOptions | None = None,
         theme: Theme | None = None,
         conflicts: Collection[str | PortName] = (),
@@ -127,35 +127,35 @@ class DiffPicture(PagePicture):
             wide = sum(badge_width(label) + 4.0 for label in labels)
             draw_badges(painter, labels, QPointF(box.right() - wide, box.bottom()), self.view.theme)
 
-    def _signs(self) -> list[Sign]:
+    def _signs(self) -> list[ChangeSign]:
         """The signs that occur, in order."""
         occurring = {*self._blocks().values(), *(sign for _, _, sign in self._wires())}
-        return [sign for sign in Sign if sign in occurring]
+        return [sign for sign in ChangeSign if sign in occurring]
 
-    def _blocks(self) -> dict[str, Sign]:
+    def _blocks(self) -> dict[str, ChangeSign]:
         changes = self._changes
-        found = dict.fromkeys(changes.added, Sign.ADDED)
-        found |= dict.fromkeys(changes.removed, Sign.REMOVED)
+        found = dict.fromkeys(changes.added, ChangeSign.ADDED)
+        found |= dict.fromkeys(changes.removed, ChangeSign.REMOVED)
         changed = [*changes.renamed.values(), *(block.name for block in changes.changed)]
-        found |= dict.fromkeys(changed, Sign.CHANGED)
+        found |= dict.fromkeys(changed, ChangeSign.CHANGED)
         # A wire that this version lacks is marked at the block that it would enter.
         wires, shown = self.view.scene.page.wires, self.view.scene.index
         names = (x if isinstance(x, str) else x.block for x in self._conflicts if x not in wires)
-        return found | {name: Sign.CONFLICT for name in names if name in shown}
+        return found | {name: ChangeSign.CONFLICT for name in names if name in shown}
 
-    def _wires(self) -> list[tuple[PortName, PortName, Sign]]:
+    def _wires(self) -> list[tuple[PortName, PortName, ChangeSign]]:
         """Target, source and sign of each wire that is new, gone (both for another source), or in
         conflict.
         """
         found = []
         for wire in self._changes.wires:
             if wire.before is not None:
-                found.append((wire.target, wire.before, Sign.REMOVED))
+                found.append((wire.target, wire.before, ChangeSign.REMOVED))
             if wire.after is not None and wire.target not in self._conflicts:
-                found.append((wire.target, wire.after, Sign.ADDED))
+                found.append((wire.target, wire.after, ChangeSign.ADDED))
         wires = self.view.scene.page.wires
         ours = (x for x in self._conflicts if isinstance(x, PortName) and x in wires)
-        return found + [(target, wires[target], Sign.CONFLICT) for target in ours]
+        return found + [(target, wires[target], ChangeSign.CONFLICT) for target in ours]
 
     def _labels(self) -> dict[str, list[BadgeLabel]]:
         """What happened to gradients, by the block that is the variable or has it inside."""
@@ -181,7 +181,7 @@ class DiffPicture(PagePicture):
             for name, counts in found.items()
         }
 
-    def _paint_block(self, painter: QPainter, camera: Camera, name: str, sign: Sign) -> None:
+    def _paint_block(self, painter: QPainter, camera: Camera, name: str, sign: ChangeSign) -> None:
         theme, box = self.view.theme, self._box(camera, name)
         removed = name in self._changes.removed
         if removed:
@@ -196,14 +196,19 @@ class DiffPicture(PagePicture):
         _paint_sign(painter, sign, around.topRight(), theme)
 
     def _paint_wire(
-        self, painter: QPainter, camera: Camera, target: PortName, source: PortName, sign: Sign
+        self,
+        painter: QPainter,
+        camera: Camera,
+        target: PortName,
+        source: PortName,
+        sign: ChangeSign,
     ) -> None:
         scene = self.view.scene
-        if sign is not Sign.REMOVED:
+        if sign is not ChangeSign.REMOVED:
             course = scene.course_of(str(target)).to_widget(camera)
         else:
             course = self._straight(camera, source, target)
-        style = Qt.PenStyle.DashLine if sign is Sign.REMOVED else Qt.PenStyle.SolidLine
+        style = Qt.PenStyle.DashLine if sign is ChangeSign.REMOVED else Qt.PenStyle.SolidLine
         painter.setPen(QPen(sign.colour(self.view.theme), 2.0, style))
         points = [QPointF(*point) for point in course.flatten(STEPS)[0].tolist()]
         painter.drawPolyline(points)
@@ -263,7 +268,7 @@ def _overlap(one: Floats, other: Floats) -> bool:
     return not bool(apart.any())
 
 
-def _paint_sign(painter: QPainter, sign: Sign, centre: QPointF, theme: Theme) -> None:
+def _paint_sign(painter: QPainter, sign: ChangeSign, centre: QPointF, theme: Theme) -> None:
     """A disc with the sign, drawn as strokes since fonts differ."""
     painter.setPen(QPen(QColor(theme.canvas), 1.5))
     painter.setBrush(sign.colour(theme))
@@ -272,18 +277,18 @@ def _paint_sign(painter: QPainter, sign: Sign, centre: QPointF, theme: Theme) ->
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     painter.setPen(pen)
     x, y = centre.x(), centre.y()
-    if sign is Sign.CHANGED:
+    if sign is ChangeSign.CHANGED:
         points = [(-3.5, 1.0), (-1.5, -1.5), (1.5, 1.5), (3.5, -1.0)]
         painter.drawPolyline([QPointF(x + dx, y + dy) for dx, dy in points])
         return
-    if sign is Sign.CONFLICT:
+    if sign is ChangeSign.CONFLICT:
         painter.drawLine(QPointF(x, y - 3.5), QPointF(x, y + 0.5))
         painter.drawLine(QPointF(x, y + 3.2), QPointF(x, y + 3.5))
         return
     painter.drawLine(QPointF(x - 3.5, y), QPointF(x + 3.5, y))
-    if sign is Sign.ADDED:
+    if sign is ChangeSign.ADDED:
         painter.drawLine(QPointF(x, y - 3.5), QPointF(x, y + 3.5))
 
 
-def _key_width(sign: Sign) -> float:
+def _key_width(sign: ChangeSign) -> float:
     return 20.0 + QFontMetricsF(font(SMALL)).horizontalAdvance(sign.words) + 18.0

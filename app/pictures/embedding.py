@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fontTools.ttLib import TTFont
 
-    from gradwire.app.pictures.marks import Label
+    from gradwire.app.pictures.marks import TextMark
 
 FAMILIES = ", ".join(f"'{family}'" for family in typeface.FAMILIES) + ", sans-serif"
 """The families of labels whose fonts are embedded; what the typeface lacks is the reader's."""
@@ -27,9 +27,9 @@ def can_embed() -> bool:
     return typeface.is_carried() and extras.installed("fontTools")
 
 
-def font_faces(labels: Iterable[Label]) -> str:
+def font_faces(labels: Iterable[TextMark]) -> str:
     """The style sheet that holds the fonts of the labels."""
-    wanted: defaultdict[typeface.Face, set[int]] = defaultdict(set)
+    wanted: defaultdict[typeface.FontFace, set[int]] = defaultdict(set)
     for label in labels:
         for code in map(ord, label.text):
             if (face := _face_with(code, bold=label.bold, italic=label.italic)) is not None:
@@ -37,7 +37,7 @@ def font_faces(labels: Iterable[Label]) -> str:
     return "".join(_font_face(face, wanted[face]) for face in typeface.FACES if face in wanted)
 
 
-def _face_with(code: int, *, bold: bool, italic: bool) -> typeface.Face | None:
+def _face_with(code: int, *, bold: bool, italic: bool) -> typeface.FontFace | None:
     """The face of the style that has a character; signs have only one style."""
     style = (bold, italic and not bold)
     texts = [face for face in typeface.FACES if (face.bold, face.italic) == style]
@@ -45,7 +45,7 @@ def _face_with(code: int, *, bold: bool, italic: bool) -> typeface.Face | None:
     return next((face for face in (*texts, *signs) if code in _characters(face)), None)
 
 
-def _font_face(face: typeface.Face, codes: set[int]) -> str:
+def _font_face(face: typeface.FontFace, codes: set[int]) -> str:
     weight, style = 700 if face.bold else 400, "italic" if face.italic else "normal"
     content = base64.b64encode(_cut_down(face, codes)).decode()
     return (
@@ -54,7 +54,7 @@ def _font_face(face: typeface.Face, codes: set[int]) -> str:
     )
 
 
-def _cut_down(face: typeface.Face, codes: set[int]) -> bytes:
+def _cut_down(face: typeface.FontFace, codes: set[int]) -> bytes:
     """The font with these characters only, compressed for browsers."""
     from fontTools.subset import Options, Subsetter, save_font  # slow to import
 
@@ -69,11 +69,11 @@ def _cut_down(face: typeface.Face, codes: set[int]) -> bytes:
 
 
 @cache
-def _characters(face: typeface.Face) -> frozenset[int]:
+def _characters(face: typeface.FontFace) -> frozenset[int]:
     return frozenset(_opened(face).getBestCmap())
 
 
-def _opened(face: typeface.Face) -> TTFont:
+def _opened(face: typeface.FontFace) -> TTFont:
     from fontTools.ttLib import TTFont  # slow to import
 
     return TTFont(BytesIO(face.content()))

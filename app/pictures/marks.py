@@ -71,7 +71,7 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class TextMark:
     """A line of text whose baseline starts at (``x``, ``y``); ``size`` and ``width`` in px."""
 
     ink: Ink
@@ -114,7 +114,7 @@ class Raster:
         return _boxes(image, (step[0], 0.0, 0.0, step[1], self.left, self.top))
 
 
-Mark: TypeAlias = Outline | Label | Raster
+Mark: TypeAlias = Outline | TextMark | Raster
 
 
 def marks_of(picture: PagePicture, progress: Progress | None = None) -> list[Mark]:
@@ -171,13 +171,13 @@ def _ink(given: Mapping[str, str], transform: _Affine) -> Ink:
     )
 
 
-def _label(text: str, given: Mapping[str, str], ink: Ink, transform: _Affine) -> Iterator[Label]:
+def _label(text: str, given: Mapping[str, str], ink: Ink, transform: _Affine) -> Iterator[TextMark]:
     x, y = _point((float(given["x"]), float(given["y"])), transform)
     size = float(given["font-size"]) * transform[3]
     bold, italic = int(given["font-weight"]) > 500, given["font-style"] == "italic"
     letters, pixels = _letters(size, bold=bold, italic=italic)
     width = QFontMetricsF(letters).horizontalAdvance(text) * size / pixels
-    yield Label(replace(ink, stroke=""), x, y, text, size, width, bold, italic)
+    yield TextMark(replace(ink, stroke=""), x, y, text, size, width, bold, italic)
 
 
 def _letters(size: float, *, bold: bool, italic: bool) -> tuple[QFont, int]:
@@ -291,12 +291,12 @@ def _joined(marks: Iterator[Mark]) -> Iterator[Mark]:
 
 
 def _is_blank(mark: Mark) -> bool:
-    return isinstance(mark, Label) and not mark.text.strip()
+    return isinstance(mark, TextMark) and not mark.text.strip()
 
 
-def _lengthened(label: Mark | None, mark: Mark) -> Label | None:
+def _lengthened(label: Mark | None, mark: Mark) -> TextMark | None:
     """One label for two, if the second starts where the first ends and looks the same."""
-    if not isinstance(label, Label) or not isinstance(mark, Label):
+    if not isinstance(label, TextMark) or not isinstance(mark, TextMark):
         return None
     start = replace(mark, x=label.x, text=label.text, width=label.width)
     if start != label or abs(label.x + label.width - mark.x) > _SEAM:

@@ -83,7 +83,7 @@ def _centimetres(text: str) -> float | None:
     return width if SMALLEST_WIDTH <= width <= LARGEST_WIDTH else None
 
 
-class Extent(StrEnum):
+class PictureExtent(StrEnum):
     """What is drawn: the page shown, the selection on it, or every page."""
 
     PAGE = "page"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.paint.legend import LegendContent
     from gradwire.app.canvas.paint.painter import Progress
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
 
@@ -53,7 +53,7 @@ class PagePicture:
         self,
         diagram: Diagram,
         page: str,
-        result: Result | None,
+        result: EvaluationResult | None,
         use: InstancePath = ROOT,
         options: PictureOptions | None = None,
         theme: Theme | None = None,
@@ -160,7 +160,10 @@ class PagePicture:
 
 
 def page_pictures(
-    diagram: Diagram, result: Result | None, options: PictureOptions, wires: WireNumbers = DEFAULT
+    diagram: Diagram,
+    result: EvaluationResult | None,
+    options: PictureOptions,
+    wires: WireNumbers = DEFAULT,
 ) -> list[PagePicture]:
     """A picture of every page, each with the numbers of its least nested use."""
     return [

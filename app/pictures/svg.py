@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gradwire.app.pictures.embedding import FAMILIES, can_embed, font_faces
-from gradwire.app.pictures.marks import Label, Raster, marks_of
+from gradwire.app.pictures.marks import Raster, TextMark, marks_of
 from gradwire.app.pictures.options import Lettering
 from gradwire.runtime.publish import xml_text
 
@@ -24,8 +24,8 @@ def svg(picture: PagePicture, title: str, progress: Progress | None = None) -> s
     marks, lettering = marks_of(picture, progress), picture.options.lettering
     embedded = lettering is Lettering.EMBEDDED and can_embed()
     if lettering is not Lettering.TEXT and not embedded:
-        marks = [mark.outline() if isinstance(mark, Label) else mark for mark in marks]
-    labels = [mark for mark in marks if isinstance(mark, Label)]
+        marks = [mark.outline() if isinstance(mark, TextMark) else mark for mark in marks]
+    labels = [mark for mark in marks if isinstance(mark, TextMark)]
     width, height = picture.size.width(), picture.size.height()
     on_paper = picture.options.width is not None
     unit, scale = ("cm", picture.scale) if on_paper else ("", 1.0)
@@ -48,7 +48,7 @@ def _groups(marks: Iterable[Mark], families: str) -> Iterator[str]:
         attributes = (f'{name}="{escape(value)}"' for name, value in _attributes(ink))
         yield f"<g {' '.join(attributes)}>"
         for mark in alike:
-            if isinstance(mark, Label):
+            if isinstance(mark, TextMark):
                 yield _text(mark, families)
             elif isinstance(mark, Raster):
                 yield _image(mark)
@@ -113,7 +113,7 @@ def _list(numbers: Iterable[float]) -> str:
                    for place, text in enumerate(short))  # fmt: skip
 
 
-def _text(label: Label, families: str) -> str:
+def _text(label: TextMark, families: str) -> str:
     style = ' font-weight="700"' if label.bold else ""
     style += ' font-style="italic"' if label.italic else ""
     fitted = f' textLength="{_short(label.width)}" lengthAdjust="spacingAndGlyphs"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gradwire.app.pictures.marks import Label, Outline, Raster, marks_of
+from gradwire.app.pictures.marks import Outline, Raster, TextMark, marks_of
 from gradwire.app.pictures.tex import tex
 
 if TYPE_CHECKING:
@@ -45,22 +45,22 @@ def tikz(picture: PagePicture, progress: Progress | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _writable(mark: Mark) -> Iterator[Outline | Label]:
+def _writable(mark: Mark) -> Iterator[Outline | TextMark]:
     """Marks that every LaTeX can set: a label with other characters as shapes, and images too."""
     if isinstance(mark, Raster):
         yield from mark.outlines()
-    elif isinstance(mark, Label) and tex(mark.text) is None:
+    elif isinstance(mark, TextMark) and tex(mark.text) is None:
         yield mark.outline()
     else:
         yield mark
 
 
-def _colours(marks: Sequence[Outline | Label]) -> dict[str, None]:
+def _colours(marks: Sequence[Outline | TextMark]) -> dict[str, None]:
     found = [colour for mark in marks for colour in (mark.ink.fill, mark.ink.stroke) if colour]
     return dict.fromkeys(found)
 
 
-def _line(mark: Outline | Label, names: dict[str, str], points: float) -> str:
+def _line(mark: Outline | TextMark, names: dict[str, str], points: float) -> str:
     """One mark; ``points`` is the length of 1 px in pt."""
     if isinstance(mark, Outline):
         options = ",".join(_options(mark.ink, names, points))

@@ -42,7 +42,7 @@ class Occupied(GradwireError):
     """Another job is still running in this window."""
 
 
-class Runner(Protocol):
+class JobRunner(Protocol):
     """Runs a job, and returns its result or raises its exception."""
 
     def __call__(self, text: str, job: Callable[[Pulse], _T], *, pure: bool = False) -> _T:

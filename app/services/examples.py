@@ -41,7 +41,7 @@ TRAINING = (
 """The examples that train, in order of teaching."""
 
 
-class Group(Enum):
+class ExampleGroup(Enum):
     """Groups of examples, in the order shown."""
 
     TRAINING = 1
@@ -59,7 +59,7 @@ class Example:
     path: Path
     title: str
     description: str
-    group: Group
+    group: ExampleGroup
     variant: str = ""
     """The variant of its study that has the same stops toggled; empty if there is none."""
     is_opened: bool = False
@@ -118,11 +118,11 @@ def _example(path: Path) -> Example:
     name = path.name.removesuffix(SUFFIX).replace("_", " ").capitalize()
     record = json.loads(path.read_text(encoding="utf-8"))
     blocks = sum(len(page["blocks"]) for page in record["pages"].values())
-    group = Group.LARGE if blocks >= _LARGE else Group.BASICS
+    group = ExampleGroup.LARGE if blocks >= _LARGE else ExampleGroup.BASICS
     if path.name.removesuffix(SUFFIX).endswith(_VERSIONS):
-        group = Group.STOPS
+        group = ExampleGroup.STOPS
     if "training" in record:
-        group = Group.TRAINING
+        group = ExampleGroup.TRAINING
     title, description = record.get("title") or name, record.get("description") or ""
     return Example(path, title, unmarked(description), group, *_toggled(path))
 

@@ -44,7 +44,7 @@ Failed = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """An unsaved diagram of a process that crashed."""
 
     file: Path
@@ -102,7 +102,7 @@ class Journal:
         for folder in list(self._claims):
             self._claims.pop(folder).release()
 
-    def orphans(self) -> list[Entry]:
+    def orphans(self) -> list[JournalEntry]:
         """The entries of crashed processes, newest first, claimed for this process.
 
         Entries equal to their file are removed; unreadable ones are left alone.
@@ -110,7 +110,7 @@ class Journal:
         found = [entry for folder in self._crashed() for entry in self._entries(folder)]
         return sorted(found, key=lambda entry: entry.time, reverse=True)
 
-    def discard(self, entry: Entry) -> Future[None]:
+    def discard(self, entry: JournalEntry) -> Future[None]:
         """Remove an orphan, after all pending writes."""
         return self._thread.submit(self._discard, entry.file)
 
@@ -179,7 +179,7 @@ class Journal:
             if folder in self._claims:
                 yield folder
 
-    def _entries(self, folder: Path) -> list[Entry]:
+    def _entries(self, folder: Path) -> list[JournalEntry]:
         entries = []
         for file in folder.glob(f"*{SUFFIX}"):
             entry = _read(file)
@@ -202,18 +202,18 @@ def _write_text(path: Path, text: str) -> None:
         raise FileError(f"Can't write the file: {file.errorString()}.", path=str(path))
 
 
-def _read(file: Path) -> Entry | None:
+def _read(file: Path) -> JournalEntry | None:
     try:
         origin = read_regular(_origin(file), _LONGEST_PATH)
         path = origin.decode("utf-8", "surrogateescape")
         time = datetime.fromtimestamp(file.stat().st_mtime)
         home = Path(path) if path else None
-        return Entry(file, at_home(files.load(file), home), home, time)
+        return JournalEntry(file, at_home(files.load(file), home), home, time)
     except Exception:  # a broken entry must not keep the editor from starting
         return None
 
 
-def _is_saved(entry: Entry) -> bool:
+def _is_saved(entry: JournalEntry) -> bool:
     """Whether the file of an entry holds the same diagram."""
     if entry.path is None:
         return not any(page.blocks or page.notes for page in entry.diagram.pages.values())

@@ -20,7 +20,7 @@ _MOST = 500
 """Files of the folder that are listed."""
 
 
-class Library(QObject):
+class FileLibrary(QObject):
     """Lists and reads the files of the folder in ``settings``, which need not exist."""
 
     changed = Signal()

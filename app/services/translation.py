@@ -21,7 +21,7 @@ import PySide6
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from gradwire.app.services.examples import ASSETS
-from gradwire.runtime.flow import STATES, Mark, Thresholds
+from gradwire.runtime.flow import STATES, BadgeKind, Thresholds
 
 FOLDER = ASSETS / "translations"
 
@@ -77,7 +77,7 @@ def _runtime_words() -> Iterator[str]:
     for row in STATES.values():
         yield from (row.legend, row.spoken, row.title)
     yield from (field.metadata["words"] for field in fields(Thresholds))
-    yield from (mark.value for mark in Mark)
+    yield from (mark.value for mark in BadgeKind)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ FAMILIES = (TEXT, SIGNS, SYMBOLS)
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class FontFace:
     """One font of the typeface, and the module of the package that carries it."""
 
     family: str
@@ -58,11 +58,11 @@ def _key(packed: Path) -> str:
 
 
 FACES = (
-    Face(TEXT, "NotoSans_Regular"),
-    Face(TEXT, "NotoSans_Bold", bold=True),
-    Face(TEXT, "NotoSans_Italic", italic=True),
-    Face(SIGNS, "NotoSansMath_Regular"),
-    Face(SYMBOLS, "NotoSansSymbols2_Regular"),
+    FontFace(TEXT, "NotoSans_Regular"),
+    FontFace(TEXT, "NotoSans_Bold", bold=True),
+    FontFace(TEXT, "NotoSans_Italic", italic=True),
+    FontFace(SIGNS, "NotoSansMath_Regular"),
+    FontFace(SYMBOLS, "NotoSansSymbols2_Regular"),
 )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Environment variables that set the number of threads."""
@@ -57,14 +57,14 @@ def run(path: Path | None) -> int:
     from gradwire.app.services.settings import Settings
     from gradwire.app.services.translation import install
     from gradwire.app.shell import main_window  # noqa: F401  # or what it imports is taken for new objects
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
     install(application)
     QApplication.setWindowIcon(QIcon(str(ASSETS / "icons" / "gradwire.svg")))
     sys.setswitchinterval(TURN)
     _spare_cores()
     GarbageCollector(application)
-    windows = Windows(Settings())
+    windows = OpenWindows(Settings())
     sys.excepthook = _hook(windows)
     if sys.platform == "darwin":
         from gradwire.app.shell.opened_files import OpenedFiles
@@ -121,7 +121,7 @@ def _spare_cores() -> None:
 
 
 def _hook(
-    windows: Windows,
+    windows: OpenWindows,
 ) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     """A hook that shows uncaught exceptions in the window, and keeps the editor running."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from gradwire.app.canvas.input.targets import Target
+from gradwire.app.canvas.input.targets import MenuTarget
 from gradwire.app.panels.menu import Menu
 
 if TYPE_CHECKING:
@@ -19,35 +19,35 @@ _CLIPBOARD = ("", "cut", "copy", "duplicate", "delete")
 _LOOKS = ("collapse", "colour")
 _PLACE = ("", "zoom_selection", "copy_picture")
 
-CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
+CONTEXT_MENUS: Mapping[MenuTarget, tuple[str, ...]] = MappingProxyType(
     {
-        Target.CANVAS: (
+        MenuTarget.CANVAS: (
             "quick_add", "paste", "add_note", "new_page", "", "select_all", "arrange", "",
             "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
         ),
-        Target.BLOCK: (
+        MenuTarget.BLOCK: (
             "explain", "inspect", "rename", "bypass", *_LOOKS, "presets", "", "own_parameters",
             "move_out", *_CLIPBOARD, "", "group", "fold", "add_frame", *_PLACE,
         ),
-        Target.PAGE: (
+        MenuTarget.PAGE: (
             "enter_page", "inspect", "rename", *_LOOKS, "", "unique_page", "ungroup", *_CLIPBOARD,
             *_PLACE,
         ),
-        Target.FORMULA: (
+        MenuTarget.FORMULA: (
             "explain", "edit_formula", "inspect", "rename", "bypass", *_LOOKS, "presets", "",
             "unfold", *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
         ),
-        Target.STOP: (
+        MenuTarget.STOP: (
             "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, "presets", *_CLIPBOARD,
             *_PLACE,
         ),
-        Target.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
-        Target.WIRE: (
+        MenuTarget.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
+        MenuTarget.WIRE: (
             "explain", "try_selected", "", "stop_wire", "quick_add", "bend_wire", "", "delete",
         ),
-        Target.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
-        Target.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
-        Target.SELECTION: (
+        MenuTarget.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
+        MenuTarget.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
+        MenuTarget.SELECTION: (
             "group", "fold", "add_frame", "arrange", "align", *_LOOKS, "presets", *_CLIPBOARD, "",
             "copy_formula",
             "copy_python", "export_selection", *_PLACE,
@@ -58,7 +58,7 @@ CONTEXT_MENUS: Mapping[Target, tuple[str, ...]] = MappingProxyType(
 
 
 def context_menu(
-    parent: QWidget, target: Target, actions: Mapping[str, QAction], menus: Mapping[str, QMenu]
+    parent: QWidget, target: MenuTarget, actions: Mapping[str, QAction], menus: Mapping[str, QMenu]
 ) -> QMenu:
     """The context menu for a target."""
     made = Menu(parent)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QToolBar, QWidget
 from shiboken6 import isValid
 
-from gradwire.app.panels.bars.edge import Edge
+from gradwire.app.panels.bars.edge import EdgeBar
 from gradwire.app.services import theme
 from gradwire.app.services.translation import editor
 
@@ -17,7 +17,7 @@ _SIDE, _BELOW, _UPPER = {"palette": 200, "inspector": 290}, 180, 330
 """Widths, height below, and height of the inspector, at the normal text size, px."""
 
 
-class Place(NamedTuple):
+class PanelPlace(NamedTuple):
     """The title of a panel, and its side of the window."""
 
     title: str
@@ -25,17 +25,17 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "palette": Place(editor.noop("Blocks"), _Area.LeftDockWidgetArea),
-    "inspector": Place(editor.noop("Inspector"), _Area.RightDockWidgetArea),
-    "history": Place(editor.noop("History"), _Area.RightDockWidgetArea),
-    "why": Place(editor.noop("Why"), _Area.RightDockWidgetArea),
-    "derivative": Place(editor.noop("Derivative"), _Area.RightDockWidgetArea),
-    "learn": Place(editor.noop("Learn"), _Area.RightDockWidgetArea),
-    "variables": Place(editor.noop("Variables"), _Area.BottomDockWidgetArea),
-    "problems": Place(editor.noop("Problems"), _Area.BottomDockWidgetArea),
-    "doctor": Place(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
-    "matrix": Place(editor.noop("Losses"), _Area.BottomDockWidgetArea),
-    "curves": Place(editor.noop("Curves"), _Area.BottomDockWidgetArea),
+    "palette": PanelPlace(editor.noop("Blocks"), _Area.LeftDockWidgetArea),
+    "inspector": PanelPlace(editor.noop("Inspector"), _Area.RightDockWidgetArea),
+    "history": PanelPlace(editor.noop("History"), _Area.RightDockWidgetArea),
+    "why": PanelPlace(editor.noop("Why"), _Area.RightDockWidgetArea),
+    "derivative": PanelPlace(editor.noop("Derivative"), _Area.RightDockWidgetArea),
+    "learn": PanelPlace(editor.noop("Learn"), _Area.RightDockWidgetArea),
+    "variables": PanelPlace(editor.noop("Variables"), _Area.BottomDockWidgetArea),
+    "problems": PanelPlace(editor.noop("Problems"), _Area.BottomDockWidgetArea),
+    "doctor": PanelPlace(editor.noop("Doctor"), _Area.BottomDockWidgetArea),
+    "matrix": PanelPlace(editor.noop("Losses"), _Area.BottomDockWidgetArea),
+    "curves": PanelPlace(editor.noop("Curves"), _Area.BottomDockWidgetArea),
 }
 """Panels by name, in the order of F6; those at the bottom are tabs."""
 OPEN_AT_FIRST = ("palette",)
@@ -61,9 +61,9 @@ class Docks(QObject):
         frame.setCorner(Qt.Corner.BottomRightCorner, _Area.RightDockWidgetArea)
         self.by_name = {name: _dock(frame, name, panels[name]) for name in PLACES}
         self.edges = {
-            _Area.LeftDockWidgetArea: Edge("left_edge", self.tr("Panels on the left"), frame),
-            _Area.RightDockWidgetArea: Edge("right_edge", self.tr("Panels on the right"), frame),
-            _Area.BottomDockWidgetArea: Edge("lower_edge", self.tr("Panels below"), frame),
+            _Area.LeftDockWidgetArea: EdgeBar("left_edge", self.tr("Panels on the left"), frame),
+            _Area.RightDockWidgetArea: EdgeBar("right_edge", self.tr("Panels on the right"), frame),
+            _Area.BottomDockWidgetArea: EdgeBar("lower_edge", self.tr("Panels below"), frame),
         }
         self._arrange()
         frame.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.edges[_Area.LeftDockWidgetArea])

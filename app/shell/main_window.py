@@ -37,7 +37,7 @@ from gradwire.app.controllers.loss_matrix import LossMatrixController
 from gradwire.app.controllers.presenter import Presenter
 from gradwire.app.controllers.reveal import Reveal
 from gradwire.app.controllers.tour import Tour
-from gradwire.app.controllers.training.comparison import Comparison
+from gradwire.app.controllers.training.comparison import StopComparison
 from gradwire.app.controllers.training.dock import CurvesDock
 from gradwire.app.controllers.training.reading import DataReading
 from gradwire.app.controllers.training.training import TrainingController
@@ -50,9 +50,9 @@ from gradwire.app.evaluation.worker import SessionWorker
 from gradwire.app.panels.bars.breadcrumbs import Breadcrumbs
 from gradwire.app.panels.bars.find_bar import FindBar
 from gradwire.app.panels.bars.notice import Notice
-from gradwire.app.panels.bars.offer import Offer
-from gradwire.app.panels.bars.progress import Progress
-from gradwire.app.panels.bars.status import Status
+from gradwire.app.panels.bars.offer import OfferBar
+from gradwire.app.panels.bars.progress import ProgressBar
+from gradwire.app.panels.bars.status import StatusLabels
 from gradwire.app.panels.bars.toolbar import ToolBar
 from gradwire.app.panels.bars.tour_bar import TourBar
 from gradwire.app.panels.focus_ring import FocusRing
@@ -63,10 +63,10 @@ from gradwire.app.panels.lessons.learn import Learn
 from gradwire.app.panels.menu import MenusOfQt
 from gradwire.app.panels.palette.palette import Palette
 from gradwire.app.panels.start.welcome import Welcome
-from gradwire.app.panels.tables.history import History
+from gradwire.app.panels.tables.history import HistoryTable
 from gradwire.app.panels.tables.losses import Losses
 from gradwire.app.panels.tables.problems import Problems
-from gradwire.app.panels.tables.variables import Variables
+from gradwire.app.panels.tables.variables import VariablesTable
 from gradwire.app.panels.why.card import Card
 from gradwire.app.panels.why.why import Why
 from gradwire.app.panels.workspace import Workspace
@@ -83,7 +83,7 @@ from gradwire.app.shell.docks import Docks
 from gradwire.app.shell.lazy_parts import LazyParts
 from gradwire.app.shell.menus import Menus
 from gradwire.app.shell.presentation import Presentation
-from gradwire.app.shell.windows import DECORATION, Windows
+from gradwire.app.shell.windows import DECORATION, OpenWindows
 from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange import DEFAULTS, ImportOptions
 from gradwire.runtime.publish import included
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.lessons.player import LessonPlayer
     from gradwire.app.controllers.lessons.predict import PredictController
     from gradwire.app.controllers.timeline import TimelineController
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.evaluation.training import TrainingWorker
     from gradwire.app.evaluation.worker import Worker
     from gradwire.app.shell.lesson_room import LessonRoom
@@ -120,11 +120,11 @@ class MainWindow(QMainWindow):
     def __init__(
         self,
         settings: Settings | None = None,
-        windows: Windows | None = None,
+        windows: OpenWindows | None = None,
         path: Path | None = None,
     ) -> None:
         super().__init__()
-        self.windows = windows or Windows(settings or Settings())
+        self.windows = windows or OpenWindows(settings or Settings())
         self.settings = self.windows.settings
         self._make_document()
         self._make_panels()
@@ -214,19 +214,19 @@ class MainWindow(QMainWindow):
         self.canvas.favourites = self.windows.favourites
         theme.follow_theme(self.canvas)
         self.palette_panel = Palette(registry(), self.windows.favourites, self)
-        self.history = History(self.document, self)
+        self.history = HistoryTable(self.document, self)
         document = self.document
         self.inspector = Inspector(self, self.background.run, lambda: document.is_previewing)
         self.why = Why(self)
         self.problems = Problems(self)
-        self.variables = Variables(self, lambda: document.is_previewing)
+        self.variables = VariablesTable(self, lambda: document.is_previewing)
         self.losses = Losses(self)
         self.breadcrumbs = Breadcrumbs(self)
         self.notice = Notice(self)
-        self.lesson_offer = Offer(self)
+        self.lesson_offer = OfferBar(self)
         # Connected before the presenter, so that messages about the new diagram stay.
         self.document.diagramChanged.connect(self.notice.dismiss)
-        self.progress = Progress(self)
+        self.progress = ProgressBar(self)
         self.find_bar = FindBar(self)
         self.tour_bar = TourBar(self)
         self.welcome = Welcome(self.canvas, examples, lessons)
@@ -248,7 +248,7 @@ class MainWindow(QMainWindow):
         self.derivative = DerivativeController(workspace)
         self.learn = Learn(self)
         self.training = TrainingController(workspace, self.reveal)
-        self.comparison = Comparison(workspace, self.training)
+        self.comparison = StopComparison(workspace, self.training)
         self.loss_matrix = LossMatrixController(workspace, self.explanation)
         self.lazy = LazyParts(workspace, self.trial, self.curtain, self.reveal)
         self.lesson_room: LessonRoom | None = None
@@ -308,7 +308,7 @@ class MainWindow(QMainWindow):
             workspace, self.explanation, self.trial, self.doctor.panel, self.tour_bar,
             self.actions_by_name,
         )  # fmt: skip
-        self.status = Status(self.statusBar(), self.canvas, self.losses, self.evaluator)
+        self.status = StatusLabels(self.statusBar(), self.canvas, self.losses, self.evaluator)
         self.status.cancel.clicked.connect(self.actions_by_name["cancel"].trigger)
         self.evaluator.busyChanged.connect(self.canvas.computing.set_busy)
         self.canvas.computing.cancelRequested.connect(self.actions_by_name["cancel"].trigger)
@@ -597,7 +597,7 @@ class MainWindow(QMainWindow):
         here = self.navigation
         self.breadcrumbs.show_trail(here.trail, here.root, here.steps)
 
-    def _show_error(self, result: Result) -> None:
+    def _show_error(self, result: EvaluationResult) -> None:
         if result.error is not None:
             self.notice.show_message(result.error)
         elif self.notice.text() == self._error:

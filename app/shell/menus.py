@@ -15,7 +15,7 @@ from gradwire.app.canvas.paint.wires import swatches
 from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.start.welcome import HEADINGS
 from gradwire.app.panels.workspace import WindowPart
-from gradwire.app.services.examples import Group, examples
+from gradwire.app.services.examples import ExampleGroup, examples
 from gradwire.app.services.palette import colour_icon
 from gradwire.app.services.plain_text import unmarked
 from gradwire.app.services.theme import follow_theme
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradwire.app.commands.presets import PresetCommands
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
 
 class Menus(WindowPart):
@@ -48,10 +48,12 @@ class Menus(WindowPart):
         by_name: Mapping[str, QMenu],
         docks: Mapping[str, QDockWidget],
         presets: PresetCommands,
-        windows: Windows,
+        windows: OpenWindows,
     ) -> None:
         super().__init__(workspace)
-        groups = {group: Menu(editor.tr(HEADINGS[group]), by_name["examples"]) for group in Group}
+        groups = {
+            group: Menu(editor.tr(HEADINGS[group]), by_name["examples"]) for group in ExampleGroup
+        }
         for menu in groups.values():
             by_name["examples"].addMenu(menu)
         self.by_name = {**by_name, **{f"examples_{g.name.lower()}": m for g, m in groups.items()}}
@@ -80,7 +82,7 @@ class Menus(WindowPart):
         for action in self.by_name["colour"].actions():
             action.setIcon(colour_icon(theme, action.objectName().removeprefix("colour_")))
 
-    def _fill_examples(self, group: Group, menu: QMenu) -> None:
+    def _fill_examples(self, group: ExampleGroup, menu: QMenu) -> None:
         if menu.isEmpty():  # their files are read only now
             for example in [each for each in examples() if each.group is group]:
                 action = menu.addAction(unmarked(example.title))

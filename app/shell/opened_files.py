@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtGui import QFileOpenEvent
 
 if TYPE_CHECKING:
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
 
 class OpenedFiles(QObject):
@@ -19,7 +19,7 @@ class OpenedFiles(QObject):
     for nothing.
     """
 
-    def __init__(self, windows: Windows, application: QCoreApplication) -> None:
+    def __init__(self, windows: OpenWindows, application: QCoreApplication) -> None:
         super().__init__(application)
         self._windows = windows
         application.installEventFilter(self)

@@ -16,7 +16,7 @@ from gradwire.app.services.examples import in_variant
 from gradwire.app.services.favourites import Favourites
 from gradwire.app.services.journal import Journal
 from gradwire.app.services.keymap import Keymap
-from gradwire.app.services.library import Library
+from gradwire.app.services.library import FileLibrary
 from gradwire.app.shell.actions.building import bindings
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import PROMPT, Presets, resolved
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gradwire.app.panels.dialogs.recovery import Recovery
-    from gradwire.app.services.journal import Entry
+    from gradwire.app.services.journal import JournalEntry
     from gradwire.app.services.settings import Settings
     from gradwire.app.shell.main_window import MainWindow
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.lessons import Progress
+    from gradwire.runtime.lessons import LessonProgress
 
 
 DECORATION = QSize(8, 48)
@@ -42,14 +42,14 @@ _STAIRS = 8
 """Windows that stand beside one another before the next one stands on the first."""
 
 
-class Windows(QObject):
+class OpenWindows(QObject):
     """The open windows, in the order they were opened."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self.settings = settings
         self.favourites = Favourites(settings, self)
-        self.library = Library(settings, self)
+        self.library = FileLibrary(settings, self)
         self.presets = Presets(settings.presets)
         self.progress = ProgressFile(settings.progress)
         self.keymap = Keymap(bindings(), settings, self)
@@ -147,14 +147,14 @@ class Windows(QObject):
         """Play the lesson of a diagram on a copy in another window."""
         self._adopt(Loaded(diagram, None, None), window).lazy.player.start()
 
-    def progress_by_title(self) -> dict[str, Progress]:
+    def progress_by_title(self) -> dict[str, LessonProgress]:
         """How far the user is in each lesson, by its title; nothing if that can't be read."""
         try:
             return {each.title: each for each in self.progress.read().values()}
         except FileError:
             return {}
 
-    def remember_progress(self, digest: str, progress: Progress) -> None:
+    def remember_progress(self, digest: str, progress: LessonProgress) -> None:
         """Keep how far the user is in a lesson; a file with an error is moved aside."""
         try:
             aside = self.progress.put(digest, progress)
@@ -208,7 +208,7 @@ class Windows(QObject):
         dialog.open()
         return dialog
 
-    def recover(self, entry: Entry) -> None:
+    def recover(self, entry: JournalEntry) -> None:
         """Open an entry in an empty window, and move it to this process's journal."""
         window = self._free() or self.new()
         window.document.recover(entry.diagram, entry.path)

@@ -16,7 +16,7 @@ from gradwire.blocks.library.sources import Constant
 from gradwire.blocks.names import FreshNames
 
 if TYPE_CHECKING:
-    from gradwire.blocks.formulas.nodes import Node, Output
+    from gradwire.blocks.formulas.nodes import FormulaNode, FormulaOutput
 
 MAX_EXPRESSION = 4_000
 """Characters of the expression of a Formula block."""
@@ -27,7 +27,7 @@ NOT_INPUTS = RESERVED | {"expression"}
 
 
 @dataclass(frozen=True)
-class Content:
+class FormulaContent:
     """The blocks inside, by name, ports included; wires as target → source, each block and port.
 
     Inputs are in the order in which the expression names them. ``places`` has for an operation
@@ -42,7 +42,7 @@ class Content:
 
 
 @lru_cache(maxsize=1024)
-def content_of(expression: str) -> Content:
+def content_of(expression: str) -> FormulaContent:
     """The content of a Formula block. Raises FormulaError with the place in the expression."""
     if len(expression) > MAX_EXPRESSION:
         raise FormulaError(
@@ -65,7 +65,7 @@ class _Reader:
         if not self._formula.results:
             raise FormulaError("The expression is empty.", 0, expected="such as w * x + b")
 
-    def content(self) -> Content:
+    def content(self) -> FormulaContent:
         formula = self._formula
         nodes = reached([made.node for made in formula.results])
         operations = [node for node in nodes if node not in self._free]
@@ -91,9 +91,9 @@ class _Reader:
         }
         wires |= {(n, "x"): (names[made.node], made.port) for n, made in outputs.items()}
         places = {names[node]: self._place(node) for node in operations}
-        return Content(inputs, tuple(outputs), blocks, wires, places)
+        return FormulaContent(inputs, tuple(outputs), blocks, wires, places)
 
-    def _outputs(self) -> dict[str, Output]:
+    def _outputs(self) -> dict[str, FormulaOutput]:
         """The results that no other line reads: one is called ``out``, several have their names."""
         results = self._formula.results
         nodes = reached([made.node for made in results])
@@ -111,12 +111,12 @@ class _Reader:
                 )
         return {str(made.node.name): made for made in ends}
 
-    def _names(self, operations: Iterable[Node], ports: set[str]) -> dict[Node, str]:
+    def _names(self, operations: Iterable[FormulaNode], ports: set[str]) -> dict[FormulaNode, str]:
         """The name of each operation: the one assigned to it, or else one of its type.
 
         A result has the name of an output, and is called after its type.
         """
-        found: dict[Node, str] = {}
+        found: dict[FormulaNode, str] = {}
         named = {node.name for node in operations if node.name is not None}
         fresh = FreshNames(ports | named)
         for node in operations:
@@ -124,14 +124,14 @@ class _Reader:
             found[node] = str(node.name) if keeps else fresh.of(node.kind)
         return found
 
-    def _require_allowed(self, node: Node) -> None:
+    def _require_allowed(self, node: FormulaNode) -> None:
         """Raise FormulaError for what can't run inside a block."""
         refused = self._refusal(node)
         if refused is not None:
             what, next_step = refused
             raise FormulaError(what, self._place(node)[0], next_step=next_step)
 
-    def _refusal(self, node: Node) -> tuple[str, str] | None:
+    def _refusal(self, node: FormulaNode) -> tuple[str, str] | None:
         """What is wrong with a block inside, and what to do; None if nothing is."""
         made = node.block
         if node in self._free:
@@ -149,7 +149,7 @@ class _Reader:
             return f"{node.kind} can't own a variable here.", f"Give it {wanted}."
         return None
 
-    def _place(self, node: Node) -> tuple[int, int]:
+    def _place(self, node: FormulaNode) -> tuple[int, int]:
         """The first character of a block's text, and the one after the last."""
         at = self._formula.places.get(node)
         return (0, len(self._text)) if at is None else span_of(self._text, at)

@@ -22,7 +22,7 @@ from gradwire.blocks.formulas.array_syntax import (
     own_parameter_names,
 )
 from gradwire.blocks.formulas.indices import Index, steps_of
-from gradwire.blocks.formulas.nodes import Node, Output, make_node, valid_name
+from gradwire.blocks.formulas.nodes import FormulaNode, FormulaOutput, make_node, valid_name
 from gradwire.blocks.formulas.unevaluated import Unevaluated
 from gradwire.blocks.library.views import ViewBlock
 from gradwire.blocks.registry import registry
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block, Source
 
 
-class Expression(Output, Unevaluated):
+class Expression(FormulaOutput, Unevaluated):
     """One output of a block; operators and comparisons create blocks.
 
     ``x["out2"]`` is another output of the same block; a block with several outputs can be
@@ -180,7 +180,7 @@ class Expression(Output, Unevaluated):
         return partial(_method, cls, self)
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in Output.__slots__:
+        if name not in FormulaOutput.__slots__:
             raise AttributeError(missing_attribute(name))
         object.__setattr__(self, name, value)
 
@@ -354,7 +354,7 @@ def as_literal(value: Any) -> PortLiteral:
         ) from None
 
 
-def first_output(node: Node) -> Expression:
+def first_output(node: FormulaNode) -> Expression:
     """The first output of a block, or a view as a whole; raises BuildError if it has none."""
     if node.outputs:
         return Expression(node, node.outputs[0])

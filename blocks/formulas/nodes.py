@@ -27,18 +27,18 @@ _OWN_MODULES = (
     "gradwire.blocks.arguments",
 )
 _serial = itertools.count()
-current_scope: ContextVar[Scope | None] = ContextVar("page being written", default=None)
+current_scope: ContextVar[PageScope | None] = ContextVar("page being written", default=None)
 """The page whose function is running; None for the main page."""
 
 
-class Output:
+class FormulaOutput:
     """One output of a block."""
 
     __slots__ = ("node", "port")
-    node: Node
+    node: FormulaNode
     port: str
 
-    def __init__(self, node: Node, port: str) -> None:
+    def __init__(self, node: FormulaNode, port: str) -> None:
         _set_node(self, node)
         _set_port(self, port)
 
@@ -47,12 +47,12 @@ class Output:
 
 
 # Past the refusals of Expression, which set no attribute.
-_set_node = vars(Output)["node"].__set__
-_set_port = vars(Output)["port"].__set__
+_set_node = vars(FormulaOutput)["node"].__set__
+_set_port = vars(FormulaOutput)["port"].__set__
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class FormulaNode:
     """A block that belongs to no diagram yet; ``serial`` numbers nodes in order of creation.
 
     The collector visits it and its ``sources`` again and again while a large diagram is written:
@@ -62,31 +62,31 @@ class Node:
     block: Block
     ports: tuple[str, ...]
     """The inputs that read something."""
-    sources: tuple[Node, ...]
+    sources: tuple[FormulaNode, ...]
     """What each of them reads."""
     read: tuple[str, ...]
     """The output that each of them reads."""
     outputs: tuple[str, ...]
     kind: str
     name: str | None
-    scope: Scope | None
+    scope: PageScope | None
     written: str
     """File and line of the code that created it."""
-    content: Scope | None = None
+    content: PageScope | None = None
     """The page, if this is a use of one."""
     serial: int = field(default_factory=_serial.__next__)
 
     @property
-    def inputs(self) -> Mapping[str, Output]:
+    def inputs(self) -> Mapping[str, FormulaOutput]:
         """The outputs that it reads, by input."""
         return {
-            port: Output(source, output)
+            port: FormulaOutput(source, output)
             for port, source, output in zip(self.ports, self.sources, self.read, strict=True)
         }
 
 
 @dataclass(eq=False)
-class Scope:
+class PageScope:
     """A page that belongs to no diagram yet; ``written`` is file and line of its function.
 
     ``ports`` are its inputs, outputs and views.
@@ -94,16 +94,16 @@ class Scope:
 
     name: str
     written: str
-    ports: list[Node] = field(default_factory=list)
+    ports: list[FormulaNode] = field(default_factory=list)
 
 
 def make_node(
     made: Block,
-    inputs: Mapping[str, Output],
+    inputs: Mapping[str, FormulaOutput],
     outputs: tuple[str, ...],
     kind: str,
     name: str | None,
-) -> Node:
+) -> FormulaNode:
     """Add a block to the current page; raises BuildError for inputs from another page."""
     scope = current_scope.get()
     sources = tuple([value.node for value in inputs.values()])
@@ -112,7 +112,9 @@ def make_node(
     if not all(read):
         _require_outputs(inputs.values())
     name = None if name is None else valid_name(name)
-    node = Node(made, _shared(tuple(inputs)), sources, read, outputs, kind, name, scope, caller())
+    node = FormulaNode(
+        made, _shared(tuple(inputs)), sources, read, outputs, kind, name, scope, caller()
+    )
     if scope is not None and isinstance(made, ViewBlock):
         scope.ports.append(node)  # nothing reads it, and the page has it all the same
     return node
@@ -124,7 +126,7 @@ def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _require_outputs(inputs: Iterable[Output]) -> None:
+def _require_outputs(inputs: Iterable[FormulaOutput]) -> None:
     """Raise BuildError for a block that gives nothing out."""
     for value in inputs:
         if not value.port:
@@ -134,7 +136,7 @@ def _require_outputs(inputs: Iterable[Output]) -> None:
             )
 
 
-def require_scope(nodes: Sequence[Node], scope: Scope | None) -> None:
+def require_scope(nodes: Sequence[FormulaNode], scope: PageScope | None) -> None:
     """Raise BuildError unless the blocks are on this page; None is the main page."""
     for node in nodes:
         if node.scope is not scope:
@@ -166,9 +168,9 @@ def _place(file: str, line: int) -> str:
     return f"{file}:{line}"
 
 
-def reached(ends: Sequence[Node]) -> list[Node]:
+def reached(ends: Sequence[FormulaNode]) -> list[FormulaNode]:
     """These blocks and all that they depend on, in order of creation."""
-    found: dict[Node, None] = {}
+    found: dict[FormulaNode, None] = {}
     pending = list(ends)
     while pending:
         node = pending.pop()

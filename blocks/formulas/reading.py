@@ -23,7 +23,7 @@ from gradwire.blocks.names import is_name
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
-    from gradwire.blocks.formulas.nodes import Node
+    from gradwire.blocks.formulas.nodes import FormulaNode
     from gradwire.blocks.formulas.page_calls import PageUse
 
 MAX_CHARACTERS = 20_000
@@ -56,7 +56,7 @@ _USES: dict[str, type[Page]] = {"page": Page, "scan": Scan}
 """The functions that use the page of their argument ``page``."""
 
 
-class Formula:
+class ParsedFormula:
     """What was read.
 
     ``results`` are the expressions of the statements, in order. ``free`` has by name the sources
@@ -70,14 +70,14 @@ class Formula:
         self.free: dict[str, Expression] = {}
         self.data: set[str] = set()
         self.factors: dict[str, bool] = {}
-        self.places: dict[Node, ast.AST] = {}
+        self.places: dict[FormulaNode, ast.AST] = {}
 
 
 def read(
     text: str,
     known: Mapping[str, Expression] | None = None,
     pages: Mapping[str, PageUse] | None = None,
-) -> Formula:
+) -> ParsedFormula:
     """Read the statements of a formula. ``known`` has expressions for names that exist already,
     ``pages`` the pages that can be called, by identifier and by name.
 
@@ -140,7 +140,7 @@ class _Reader(Literals):
         super().__init__(text)
         self._pages = pages
         self._names: dict[str, Expression] = dict(known)
-        self.formula = Formula()
+        self.formula = ParsedFormula()
 
     def statement(self, node: ast.stmt) -> None:
         match node:

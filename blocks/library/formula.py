@@ -15,7 +15,7 @@ from gradwire.blocks.errors import ParameterError
 from gradwire.blocks.library.pages import Composite
 
 if TYPE_CHECKING:
-    from gradwire.blocks.formulas.content import Content
+    from gradwire.blocks.formulas.content import FormulaContent
 
 
 class Formula(Composite):
@@ -63,7 +63,7 @@ class Formula(Composite):
         return latex(self.expression)
 
     @property
-    def content(self) -> Content:
+    def content(self) -> FormulaContent:
         """The blocks that run inside."""
         from gradwire.blocks.formulas.content import content_of
 

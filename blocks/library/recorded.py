@@ -40,7 +40,7 @@ Kinds: TypeAlias = Annotated[tuple[Kind, ...], Field(max_length=MAX_PORTS)]
 
 
 @by_identity
-class Loss(NamedTuple):
+class RecordedLoss(NamedTuple):
     """What one loss sent back through an output: the gradient that arrived, and its products."""
 
     arrived: Array | None
@@ -51,7 +51,7 @@ class Loss(NamedTuple):
 
 
 @by_identity
-class Output(NamedTuple):
+class RecordedOutput(NamedTuple):
     """An output of a recorded operation."""
 
     kind: tuple[Shape, str]
@@ -59,7 +59,7 @@ class Output(NamedTuple):
     """None where it is the value of the first input."""
     depends: frozenset[int]
     """The inputs that the program's own rules have a path to."""
-    losses: tuple[Loss, ...]
+    losses: tuple[RecordedLoss, ...]
 
     def passes(self, slot: int) -> bool:
         """Whether gradient passes to an input: by what came or, if none arrived, by the rules."""
@@ -67,7 +67,7 @@ class Output(NamedTuple):
         return any(slot in loss.products for loss in sent) if sent else slot in self.depends
 
 
-class Asked(Protocol):
+class RecordedProgram(Protocol):
     """The program itself, where it can be asked for other inputs and gradients than those of a run.
 
     What is asked raises ValueError where that fails.
@@ -90,17 +90,17 @@ class Asked(Protocol):
     def knows(self, inputs: Sequence[Array]) -> bool:
         """Whether inputs are those of the run but for rounding."""
 
-    def value(self, run: Run, output: int, inputs: Sequence[Array]) -> Array:
+    def value(self, run: RecordedRun, output: int, inputs: Sequence[Array]) -> Array:
         """An output for these inputs."""
 
     def product(
-        self, run: Run, output: int, slot: int, gradient: Array, inputs: Sequence[Array]
+        self, run: RecordedRun, output: int, slot: int, gradient: Array, inputs: Sequence[Array]
     ) -> Array:
         """What a gradient that comes to one output sends on to an input."""
 
 
 @by_identity
-class Run(NamedTuple):
+class RecordedRun(NamedTuple):
     """One run of an operation."""
 
     operation: str
@@ -110,14 +110,14 @@ class Run(NamedTuple):
     seen: tuple[Any, ...]
     """What is known of each input, as ``measured`` gives it; a negative count where nothing is."""
     has_numbers: bool
-    outputs: tuple[Output, ...]
+    outputs: tuple[RecordedOutput, ...]
     unasked: tuple[int, ...]
     """The inputs that no gradient was asked for."""
-    asked: Asked | None = None
+    asked: RecordedProgram | None = None
     """Who knows more than the run has shown; nobody for one from a file."""
 
     @property
-    def live(self) -> Asked | None:
+    def live(self) -> RecordedProgram | None:
         """Who can be asked for other inputs and gradients, if anybody can."""
         return None if self.asked is None or self.asked.why_not else self.asked
 
@@ -196,7 +196,7 @@ class Recorded(Block):
     """For how many losses gradients were recorded."""
     arrays: Mapping[str, Tensor] = Field(default_factory=dict)
     """The numbers of the run, by name."""
-    _asked: Asked | None = PrivateAttr(default=None)
+    _asked: RecordedProgram | None = PrivateAttr(default=None)
     """No file has it."""
 
     @property
@@ -208,7 +208,7 @@ class Recorded(Block):
             return "live"
         return "recorded" if self.arrays and not self.run.is_left_out else "unknown"
 
-    def answered_by(self, asked: Asked) -> Self:
+    def answered_by(self, asked: RecordedProgram) -> Self:
         """The same, where other inputs and gradients are a question to the program."""
         made = self.model_copy()
         made.__dict__.pop("run", None)
@@ -236,12 +236,12 @@ class Recorded(Block):
         return found if len(found) > 1 else found[0]
 
     @cached_property
-    def run(self) -> Run:
+    def run(self) -> RecordedRun:
         """The run that it records."""
         seen = self.arrays.get("seen")
         rows = () if seen is None else tuple(map(tuple, seen.array.tolist()))
         outputs = tuple(
-            Output(
+            RecordedOutput(
                 (shape, dtype),
                 self._array(f"value {j}"),
                 frozenset(self.depends[j]),
@@ -252,9 +252,11 @@ class Recorded(Block):
         line, _, _ = self.written.partition(": ")
         takes = tuple((shape, dtype) for dtype, shape in self.takes)
         numbers = bool(self.arrays)
-        return Run(self.operation, line, takes, rows, numbers, outputs, self.unasked, self._asked)
+        return RecordedRun(
+            self.operation, line, takes, rows, numbers, outputs, self.unasked, self._asked
+        )
 
-    def _loss(self, loss: int, output: int) -> Loss:
+    def _loss(self, loss: int, output: int) -> RecordedLoss:
         name = f"product {loss} {output} "
         products = {
             int(key.removeprefix(name)): tensor.array
@@ -263,7 +265,7 @@ class Recorded(Block):
         }
         rounding = self._array("rounding")
         least = 0.0 if rounding is None else float(rounding[loss])
-        return Loss(self._array(f"arrived {loss} {output}"), products, least)
+        return RecordedLoss(self._array(f"arrived {loss} {output}"), products, least)
 
     def _array(self, name: str) -> Array | None:
         tensor = self.arrays.get(name)

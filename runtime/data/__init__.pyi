@@ -11,7 +11,7 @@ from gradwire.runtime.data.files.suggesting import (
 )
 from gradwire.runtime.data.files.zips import require_few as require_few
 from gradwire.runtime.data.progress import listening as listening
-from gradwire.runtime.data.rows import Rows as Rows
+from gradwire.runtime.data.rows import DataRows as DataRows
 from gradwire.runtime.data.summaries import (
     TEXT as TEXT,
     ColumnSummary as ColumnSummary,

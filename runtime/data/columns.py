@@ -25,7 +25,7 @@ CHUNK = 2**14
 """Rows that are read at once where all rows are read."""
 
 
-class Table(Protocol):
+class DataTable(Protocol):
     """Named columns of one number of rows, in memory or in a file."""
 
     @property
@@ -74,7 +74,7 @@ class Arrays:
         return f"{self._source}row {row} of {name!r}"
 
 
-class Scale:
+class ColumnScale:
     """Mean and standard deviation of each number of a row."""
 
     def __init__(self, mean: Array, std: Array) -> None:
@@ -89,10 +89,10 @@ class Scale:
 class Preparation:
     """Makes the rows of one port from the columns that it joins."""
 
-    def __init__(self, port: str, column: Column, table: Table) -> None:
+    def __init__(self, port: str, column: Column, table: DataTable) -> None:
         self.port = port
         self.column = column
-        self.scale: Scale | None = None
+        self.scale: ColumnScale | None = None
         self._table = table
         self._names = column.of or (port,)
         self.row_shape = column.row_shape([table.row_shape(name) for name in self._names])
@@ -194,7 +194,7 @@ class Preparation:
         )
 
 
-def measured(column: Preparation, chunks: Iterable[tuple[slice, NDArray[np.bool_]]]) -> Scale:
+def measured(column: Preparation, chunks: Iterable[tuple[slice, NDArray[np.bool_]]]) -> ColumnScale:
     """Mean and standard deviation of the training rows, in float64.
 
     Source: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
@@ -212,7 +212,7 @@ def measured(column: Preparation, chunks: Iterable[tuple[slice, NDArray[np.bool_
         squares = squares + ((rows - here) ** 2).sum(axis=0) + between
         mean = mean + (here - mean) * (len(rows) / total)
         count = total
-    return Scale(mean, np.sqrt(squares / max(1, count)))
+    return ColumnScale(mean, np.sqrt(squares / max(1, count)))
 
 
 def _one_hot(labels: Index, classes: int) -> Array:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.data.columns import Arrays, Table
+from gradwire.runtime.data.columns import Arrays, DataTable
 from gradwire.runtime.data.files.access import located
-from gradwire.runtime.data.rows import Rows
+from gradwire.runtime.data.rows import DataRows
 from gradwire.runtime.diagram.files.regular import answered
 from gradwire.runtime.diagram.files.storage import system_errors
 
@@ -25,13 +25,13 @@ _DRAWN = ("source", "count", "classes", "noise", "turns", "seed")
 _READ = ("source", "path", "columns")
 """The parameters that the table of a file depends on."""
 
-_open: WeakValueDictionary[str, Rows] = WeakValueDictionary()
+_open: WeakValueDictionary[str, DataRows] = WeakValueDictionary()
 _tables: WeakValueDictionary[str, Any] = WeakValueDictionary()
-_recent: deque[Rows] = deque(maxlen=4)
+_recent: deque[DataRows] = deque(maxlen=4)
 """Rows that stay open although nothing uses them now: an edit soon will."""
 
 
-def open_rows(block: Dataset, folder: Path | None = None, watch: Watch = iter) -> Rows:
+def open_rows(block: Dataset, folder: Path | None = None, watch: Watch = iter) -> DataRows:
     """The rows of a block of a diagram in ``folder``.
 
     A file that has changed is read again. ``watch`` may cancel the reading. Raises RunError,
@@ -42,7 +42,7 @@ def open_rows(block: Dataset, folder: Path | None = None, watch: Watch = iter) -
     key = version + json.dumps(block.to_record())
     rows = _open.get(key)
     if rows is None:
-        rows = _open[key] = Rows(block, _table(block, path, version, watch))
+        rows = _open[key] = DataRows(block, _table(block, path, version, watch))
     _recent.append(rows)
     return rows
 
@@ -60,13 +60,13 @@ def _version(path: Path) -> str:
     return f"{path}\0{about.st_dev}\0{about.st_ino}\0{about.st_size}\0{about.st_mtime_ns}\0"
 
 
-def _table(block: Dataset, path: Path | None, version: str, watch: Watch) -> Table:
+def _table(block: Dataset, path: Path | None, version: str, watch: Watch) -> DataTable:
     if path is None:
         drawn = {name: value for name in _DRAWN if (value := getattr(block, name)) is not None}
         return _generated(**drawn)
     record = block.to_record()
     key = version + json.dumps({name: record.get(name) for name in _READ})
-    table: Table | None = _tables.get(key)
+    table: DataTable | None = _tables.get(key)
     if table is None:
         from gradwire.runtime.data.files.opening import open_table  # half of the time of an import
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.data.columns import CHUNK, Index, Preparation, Table, measured
+from gradwire.runtime.data.columns import CHUNK, DataTable, Index, Preparation, measured
 from gradwire.runtime.data.order import EPOCH, SPLIT, permuted
 from gradwire.runtime.data.progress import report
 
@@ -29,7 +29,7 @@ PHASES: tuple[Phase, ...] = ("training", "validation")
 class Stream:
     """What one port of an open data set gives: a leaf that gets a new array at each step."""
 
-    rows: Rows
+    rows: DataRows
     port: str
     kind: ClassVar[str] = "data"
 
@@ -52,17 +52,17 @@ class Stream:
         return self.rows.moment(0, phase) != self.rows.moment(1, phase)
 
     def batch(self, step: int, phase: Phase) -> Array:
-        """The batch of a step; see ``Rows.batch``."""
+        """The batch of a step; see ``DataRows.batch``."""
         return self.rows.batch(self.port, step, phase)
 
 
-class Rows:
+class DataRows:
     """An open data set. Everything is a pure function of the block, the data and the step.
 
     Raises RunError if the data does not have what the block asks for.
     """
 
-    def __init__(self, block: Dataset, table: Table) -> None:
+    def __init__(self, block: Dataset, table: DataTable) -> None:
         self.block = block
         self.table = table
         self.count = table.count

@@ -13,8 +13,8 @@ from gradwire.runtime.data.columns import CHUNK
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
-    from gradwire.runtime.data.columns import Table
-    from gradwire.runtime.data.rows import Rows
+    from gradwire.runtime.data.columns import DataTable
+    from gradwire.runtime.data.rows import DataRows
 
 TEXT = "text"
 """The dtype of a column of texts."""
@@ -38,7 +38,7 @@ class ColumnSummary:
 
 
 def summarised(
-    rows: Rows, superseded: Callable[[], bool] = lambda: False
+    rows: DataRows, superseded: Callable[[], bool] = lambda: False
 ) -> tuple[ColumnSummary, ...] | None:
     """Each column that a data set uses, read by chunks; None once it is superseded.
 
@@ -84,7 +84,7 @@ class _Running:
             here = float(known.mean(dtype=np.float64))
             self.mean += (here - self.mean) * (known.size / self.count)
 
-    def summary(self, name: str, table: Table) -> ColumnSummary:
+    def summary(self, name: str, table: DataTable) -> ColumnSummary:
         about = name, self.dtype, table.row_shape(name), self.missing
         if not self.count:
             return ColumnSummary(*about)

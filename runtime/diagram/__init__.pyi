@@ -99,7 +99,7 @@ from gradwire.runtime.diagram.files.storage import (
     tensors_named as tensors_named,
 )
 from gradwire.runtime.diagram.layout.arranging import arrange as arrange
-from gradwire.runtime.diagram.layout.graph import Shown as Shown
+from gradwire.runtime.diagram.layout.graph import ShownSizes as ShownSizes
 from gradwire.runtime.diagram.layout.making_room import (
     nearest_vacancy as nearest_vacancy,
     push_aside as push_aside,

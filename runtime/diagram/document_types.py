@@ -72,7 +72,7 @@ class Record(BaseModel):
         return found
 
 
-class Kind(Record):
+class TaggedRecord(Record):
     """A record that says what kind it is, in the file too."""
 
     @model_serializer(mode="wrap")

@@ -55,7 +55,7 @@ class Three(NamedTuple, Generic[_V]):
         return Three(*map(part, self))
 
 
-class Place(NamedTuple):
+class ConflictPlace(NamedTuple):
     """Where a conflict is seen: a page, and on it a block or a wire, by its target."""
 
     page: str
@@ -76,7 +76,7 @@ class Conflict(NamedTuple):
     gone.
     """
     theirs: Any
-    place: Place | None = None
+    place: ConflictPlace | None = None
     """None for a field of the diagram."""
 
     @property
@@ -152,7 +152,9 @@ class _Merging:
 
     def merged(self) -> Merged:
         three = self._three
-        pages = self._mapping(three.each(lambda d: d.pages), self._both_pages, "page {}", Place)
+        pages = self._mapping(
+            three.each(lambda d: d.pages), self._both_pages, "page {}", ConflictPlace
+        )
         fields = {
             name: self._field(three, name, name, None)
             for name in ("title", "description", "lesson", "training")
@@ -174,7 +176,7 @@ class _Merging:
         self,
         what: str,
         sides: tuple[_V, _V],
-        place: Place | None,
+        place: ConflictPlace | None,
         default: Side = "ours",
         stored: Callable[[_V], Any] | None = None,
     ) -> _V:
@@ -190,7 +192,7 @@ class _Merging:
         three: Three[Mapping[_K, _V]],
         both: Callable[[_K, _V | _Missing, _V, _V], _V],
         what: str,
-        place: Callable[[_K], Place],
+        place: Callable[[_K], ConflictPlace],
     ) -> dict[_K, _V]:
         """Entry by entry, in our order; ``both`` merges what both have changed."""
         made: dict[_K, _V] = {}
@@ -230,15 +232,18 @@ class _Merging:
                 three.each(lambda p: p.wires), self._both_wires, "wire into {}", self._place
             )
             notes = self._mapping(
-                three.each(lambda p: p.notes), self._both_notes, "note {}", lambda _: Place(name)
+                three.each(lambda p: p.notes),
+                self._both_notes,
+                "note {}",
+                lambda _: ConflictPlace(name),
             )
             looks = {part: self._looks(*map(attrgetter(part), three)) for part in _LAYOUT}
         finally:
             self._page = ""
         return Page(blocks=blocks, wires=wires, notes=notes, **looks)
 
-    def _place(self, item: str | PortName) -> Place:
-        return Place(self._page, item)
+    def _place(self, item: str | PortName) -> ConflictPlace:
+        return ConflictPlace(self._page, item)
 
     def _looks(
         self, base: Mapping[_K, _V], ours: Mapping[_K, _V], theirs: Mapping[_K, _V]
@@ -260,7 +265,7 @@ class _Merging:
         }
         return ours.model_copy(update=update)
 
-    def _field(self, three: Three[Any], key: str, what: str, place: Place | None) -> Any:
+    def _field(self, three: Three[Any], key: str, what: str, place: ConflictPlace | None) -> Any:
         """The value of the side that has changed it; a conflict if both have."""
         base, ours, theirs = three.each(attrgetter(key))
         if ours == theirs or theirs == base:
@@ -277,7 +282,7 @@ class _Merging:
         return self._decided(f"wire into {target}", (ours, theirs), self._place(target))
 
     def _both_notes(self, name: str, base: Note | _Missing, ours: Note, theirs: Note) -> Note:
-        return self._decided(f"note {name}", (ours, theirs), Place(self._page))
+        return self._decided(f"note {name}", (ours, theirs), ConflictPlace(self._page))
 
     def _connected(self, name: str, page: Page) -> Page:
         """A page without wires, and looks, of blocks that it has no more."""
@@ -290,7 +295,7 @@ class _Merging:
         for target in gone:
             if target.block in page.blocks:  # the other side took away what it comes from
                 ours, theirs = (_stored(wires.get(target)) for wires in sides)
-                place = Place(name, target)
+                place = ConflictPlace(name, target)
                 what = f"wire into {target}"
                 self._conflicts.append(Conflict(name, what, "neither", ours, theirs, place))
         wires = {target: source for target, source in page.wires.items() if target not in gone}

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 from pydantic import Field
 
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.diagram.document_types import Decay, Flag, Kind, NotNegative, Number, Share
+from gradwire.runtime.diagram.document_types import (
+    Decay,
+    Flag,
+    NotNegative,
+    Number,
+    Share,
+    TaggedRecord,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +36,7 @@ METHODS: Final[list[type[Method]]] = []
 """All optimisers, in order of definition."""
 
 
-class Method(Kind):
+class Method(TaggedRecord):
     """What all optimisers have."""
 
     weight_decay: NotNegative = 0.0

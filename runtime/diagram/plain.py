@@ -47,7 +47,7 @@ def plain_ports(cls: type[Block]) -> PlainPorts | None:
     return PlainPorts(tuple(port.name for port in cls.inputs), required, cls.outputs)
 
 
-class Survey(NamedTuple):
+class PageSurvey(NamedTuple):
     """What the classes of a page's blocks alone leave open."""
 
     blocks: list[str]
@@ -58,7 +58,7 @@ class Survey(NamedTuple):
     """Whether each block comes after those that it reads, as in most files."""
 
 
-def survey(page: PageView) -> Survey:
+def survey(page: PageView) -> PageSurvey:
     """What is to be looked at more closely; with every name looked up once for each of its wires.
 
     In a large diagram, a look-up takes longer than what is done with the block.
@@ -89,7 +89,7 @@ def survey(page: PageView) -> Survey:
         for (name, block), kind, missing in zip(page.blocks.items(), plain, lacking, strict=True)
         if kind is None or not _is_complete(page, name, block, kind, missing)
     ]
-    return Survey(unclear, loose, in_order)
+    return PageSurvey(unclear, loose, in_order)
 
 
 def _is_complete(page: PageView, name: str, block: Block, kind: PlainPorts, lacking: int) -> bool:

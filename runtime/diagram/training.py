@@ -16,12 +16,12 @@ from gradwire.runtime.diagram.document_types import (
     MAX_ENTRIES,
     Characters,
     Count,
-    Kind,
     NotNegative,
     Place,
     Places,
     Record,
     Share,
+    TaggedRecord,
 )
 from gradwire.runtime.diagram.optimisers import ANY_METHOD, Method, SGDMethod
 
@@ -36,13 +36,13 @@ Name: TypeAlias = Annotated[Characters, AfterValidator(_name)]
 """A name that follows ``NAME_RULE``."""
 
 
-class ConstantSchedule(Kind):
+class ConstantSchedule(TaggedRecord):
     """The rate as given."""
 
     kind: Literal["constant"] = "constant"
 
 
-class StepSchedule(Kind):
+class StepSchedule(TaggedRecord):
     """The rate is multiplied by ``gamma`` after every ``step_size`` updates."""
 
     kind: Literal["step"] = "step"
@@ -50,14 +50,14 @@ class StepSchedule(Kind):
     gamma: NotNegative = 0.5
 
 
-class ExponentialSchedule(Kind):
+class ExponentialSchedule(TaggedRecord):
     """The rate is multiplied by ``gamma`` after every update."""
 
     kind: Literal["exponential"] = "exponential"
     gamma: NotNegative = 0.99
 
 
-class CosineSchedule(Kind):
+class CosineSchedule(TaggedRecord):
     """Half a cosine down to ``eta_min`` in ``t_max`` updates; then up again, as in PyTorch."""
 
     kind: Literal["cosine"] = "cosine"
@@ -65,7 +65,7 @@ class CosineSchedule(Kind):
     eta_min: NotNegative = 0.0
 
 
-class WarmupCosineSchedule(Kind):
+class WarmupCosineSchedule(TaggedRecord):
     """From ``start_factor`` of the rate up to it in a straight line, then the cosine."""
 
     kind: Literal["warmup_cosine"] = "warmup_cosine"

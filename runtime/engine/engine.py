@@ -22,7 +22,7 @@ class LostProcessError(RunError):
     """Several processes computed together, and one of them is gone."""
 
 
-class Work(Protocol):
+class PlanWork(Protocol):
     """A piece of the work of a plan, for profiling."""
 
     @property
@@ -49,7 +49,7 @@ class Plan(Protocol):
         """Bytes of memory for intermediate values and results, as far as it is known."""
 
     @property
-    def parts(self) -> Sequence[tuple[Callable[[], object], Work]]:
+    def parts(self) -> Sequence[tuple[Callable[[], object], PlanWork]]:
         """The steps of a run in order, each with the work that it is a part of: for profiling."""
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class Plan(Protocol):
         """An output after a run, as its ``reader`` returns it."""
 
 
-class Memory(Protocol):
+class EngineMemory(Protocol):
     """Leaves where an engine has them, for loops that read and write them."""
 
     def writer(self, leaf: Value) -> Writer:
@@ -81,7 +81,7 @@ class Memory(Protocol):
         """What a leaf is now, as an array that aliases nothing."""
 
 
-class Stage(NamedTuple):
+class LoopPhase(NamedTuple):
     """A part of an iteration: computes values, and then writes some of them into leaves.
 
     All are computed from the leaves as they were before. ``rows`` are leaves that get new numbers
@@ -151,8 +151,8 @@ class Engine(Protocol):
 class LoopingEngine(Engine, Protocol):
     """An engine that keeps the variables while they are trained."""
 
-    def memory(self, *, rows: Collection[Value] = ()) -> Memory:
+    def memory(self, *, rows: Collection[Value] = ()) -> EngineMemory:
         """An empty memory; see ``plan`` for ``rows``."""
 
-    def loop(self, stages: Sequence[Stage], memory: Any) -> Loop:
+    def loop(self, stages: Sequence[LoopPhase], memory: Any) -> Loop:
         """Plan iterations that write leaves, as training does, on a memory of this engine."""

@@ -60,7 +60,7 @@ class Instance:
         return self.path.port(name)
 
 
-class Loop(NamedTuple):
+class FlatLoop(NamedTuple):
     """A Scan of which one step stands for all, or for all but the first to run.
 
     ``carried`` has what carries an output in, ``rows`` what gives a step its element, ``leaving``
@@ -123,7 +123,7 @@ class Flat:
     aliases: dict[PortPath, PortPath] = field(default_factory=dict)
     uses: dict[str, list[InstancePath]] = field(default_factory=dict)
     scans: dict[InstancePath, Scan] = field(default_factory=dict)
-    loops: dict[InstancePath, Loop] = field(default_factory=dict)
+    loops: dict[InstancePath, FlatLoop] = field(default_factory=dict)
     """The Scans of which one step stands for others, see ``flatten``."""
     shared: dict[InstancePath, InstancePath] = field(default_factory=dict)
     folder: Path | None = None

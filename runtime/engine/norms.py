@@ -81,7 +81,7 @@ def rms_of_rows(rows: Array, peaks: Array) -> NDArray[np.float64]:
         return np.where(plain, top * np.sqrt(means), top)
 
 
-class Batch(NamedTuple):
+class NormBatch(NamedTuple):
     """Arrays of one size and dtype by their positions; those that are not ``small`` are measured
     one by one.
     """
@@ -91,18 +91,18 @@ class Batch(NamedTuple):
     small: bool
 
 
-def batched(arrays: Iterable[Array | SparseRows]) -> list[Batch]:
+def batched(arrays: Iterable[Array | SparseRows]) -> list[NormBatch]:
     """Which of ``arrays`` can be measured together; the same for others of these sizes and
     dtypes.
     """
     alike: dict[tuple[int, np.dtype[Any]], list[int]] = {}
     for place, array in enumerate(arrays):
         alike.setdefault((array.size, array.dtype), []).append(place)
-    return [Batch(places, size, 0 < size <= _SMALL) for (size, _), places in alike.items()]
+    return [NormBatch(places, size, 0 < size <= _SMALL) for (size, _), places in alike.items()]
 
 
 def batches(
-    arrays: Sequence[Array | SparseRows], known: Iterable[Batch] | None = None
+    arrays: Sequence[Array | SparseRows], known: Iterable[NormBatch] | None = None
 ) -> Iterator[tuple[list[int], Array | None]]:
     """Batches of arrays of one size and dtype: their positions, and the arrays as rows of one.
 
@@ -119,7 +119,9 @@ def batches(
             yield places, rows.reshape(-1, size)
 
 
-def all_finite(arrays: Sequence[Array | SparseRows], known: Iterable[Batch] | None = None) -> bool:
+def all_finite(
+    arrays: Sequence[Array | SparseRows], known: Iterable[NormBatch] | None = None
+) -> bool:
     """Whether no array of floats has NaN or an infinity; ``known`` as in ``batches``."""
     return all(
         np.isfinite(rows).all()

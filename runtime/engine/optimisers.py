@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.run import Run
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Optimiser(Protocol):
@@ -42,7 +42,7 @@ class RowOptimiser(Optimiser, Protocol):
         """As ``update``. Values are left as they are, and new ones belong to the caller."""
 
 
-def move(optimiser: Optimiser, program: Program, store: Store, run: Run) -> None:
+def move(optimiser: Optimiser, program: Program, store: ValueStore, run: Run) -> None:
     """Let an optimiser update the variables of which a run has gradients.
 
     Copies are handed out, but to one that takes rows.

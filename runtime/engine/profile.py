@@ -18,7 +18,7 @@ from gradwire.runtime.engine.lowering import lower
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compilation import Compilation
-    from gradwire.runtime.engine.engine import Work
+    from gradwire.runtime.engine.engine import PlanWork
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.session import Session
 
@@ -138,7 +138,7 @@ def _medians(rows: Sequence[Sequence[int]]) -> list[float]:
     return [max(0.0, median(column) - reading) / 1e9 for column in zip(*rows, strict=True)]
 
 
-def _costs(program: Program, tasks: Sequence[Work], times: Sequence[float]) -> tuple[Cost, ...]:
+def _costs(program: Program, tasks: Sequence[PlanWork], times: Sequence[float]) -> tuple[Cost, ...]:
     """The costs, one for all steps that cover the same blocks."""
     found: dict[tuple[str, ...], Cost] = {}
     seen: set[int] = set()

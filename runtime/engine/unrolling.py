@@ -20,7 +20,7 @@ from gradwire.blocks.library.pages.joins import (
 )
 from gradwire.blocks.terms import term_name
 from gradwire.runtime.diagram.paths import InstancePath
-from gradwire.runtime.engine.flat import Flat, Instance, Loop
+from gradwire.runtime.engine.flat import Flat, FlatLoop, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath, WirePath
 
 
-class Step(NamedTuple):
+class UnrolledStep(NamedTuple):
     """One step: its number, the path of its use of the page, and the wires into that.
 
     ``like`` has, for each carried input, that of the step before: it keeps its shape and dtype.
@@ -46,14 +46,16 @@ class Step(NamedTuple):
     stands: bool = False
 
 
-def unroll(flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports) -> list[Step]:
+def unroll(
+    flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports
+) -> list[UnrolledStep]:
     """The steps of a Scan in the order in which they run; adds what joins them to ``flat``."""
     return _Unrolling(flat, whole, scan, page, ports).run()
 
 
 def looped(
     flat: Flat, whole: Instance, scan: Scan, page: PageView, ports: Ports, peeled: bool
-) -> list[Step]:
+) -> list[UnrolledStep]:
     """The step of a Scan that stands for all, after the first one if that is ``peeled``; adds what
     enters and leaves the loop to ``flat``.
     """
@@ -78,7 +80,7 @@ class _Unrolling:
         self._loop = whole.loop
         """The loop that what joins the steps is in."""
 
-    def run(self) -> list[Step]:
+    def run(self) -> list[UnrolledStep]:
         """The steps, once everything that joins them is in place."""
         self._flat.scans[self._whole.path] = self._scan
         for name in self._ports.inputs:
@@ -106,7 +108,7 @@ class _Unrolling:
         """What gives the steps their elements."""
         return Elements(steps=self._scan.steps, literals=literals)
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int) -> UnrolledStep:
         path = self._whole.path / str(number)
         wires = {name: (path.wire(name), self._source(name, number)) for name in self._ports.inputs}
         for name in self._ports.outputs:
@@ -114,7 +116,7 @@ class _Unrolling:
         like = {name: self._before / name for name in self._scan.carry} if self._before else {}
         self._after(number, path)
         self._before = path
-        return Step(number, path, wires, like)
+        return UnrolledStep(number, path, wires, like)
 
     def _source(self, name: str, number: int) -> PortPath:
         """What a step reads at an input."""
@@ -187,7 +189,7 @@ class _Looping(_Unrolling):
         self._first = first if peeled else None
         self._standing = 1 if self._first == 0 else 0
 
-    def run(self) -> list[Step]:
+    def run(self) -> list[UnrolledStep]:
         """The steps, once what enters and leaves is in place."""
         scan, whole, ports = self._scan, self._whole, self._ports
         for name in ports.inputs:
@@ -208,7 +210,7 @@ class _Looping(_Unrolling):
         before = *entering, *given.values()
         leaving = {name: self._left(name, port, before) for name, port in given.items()}
         rows = [whole.path / name for name in scan.over]
-        self._flat.loops[whole.path] = Loop(
+        self._flat.loops[whole.path] = FlatLoop(
             scan, self._standing, self._first, carried, rows, leaving
         )
         return [*peeled, step]

@@ -1,7 +1,7 @@
 from gradwire.runtime.flow.analyse import Flow as Flow
 from gradwire.runtime.flow.badges import (
     Badge as Badge,
-    Mark as Mark,
+    BadgeKind as BadgeKind,
     surrogate_badges as surrogate_badges,
 )
 from gradwire.runtime.flow.lazy import MANY as MANY, looked_up as looked_up
@@ -35,7 +35,7 @@ from gradwire.runtime.flow.tools.contracts import (
 )
 from gradwire.runtime.flow.tools.dialects import (
     Dialects as Dialects,
-    Fate as Fate,
+    OptimiserFate as OptimiserFate,
     dialects as dialects,
 )
 from gradwire.runtime.flow.tools.doctor import diagnose as diagnose, reassurance as reassurance
@@ -54,7 +54,7 @@ from gradwire.runtime.flow.tools.interventions import (
 )
 from gradwire.runtime.flow.tools.ledger import (
     Account as Account,
-    Entry as Entry,
+    LedgerEntry as LedgerEntry,
     LossMatrix as LossMatrix,
     account as account,
     ledger as ledger,

@@ -25,7 +25,7 @@ SURROGATE = "≈ The rule of {0} sends back something other than its derivative.
 STALE = "STALE: the values are older than the diagram."
 
 
-class Mark(StrEnum):
+class BadgeKind(StrEnum):
     """What a badge is about."""
 
     VALUE = "value not finite"
@@ -42,7 +42,7 @@ class Mark(StrEnum):
 class Badge:
     """A mark on a block, a port or a wire (by its target); an empty ``key`` means the diagram."""
 
-    mark: Mark
+    mark: BadgeKind
     key: str
     sentence: str
 
@@ -67,12 +67,12 @@ def badges(
     shown = diagram or observed.diagram
     training = None if shown is None else shown.training
     return [
-        *(Badge(Mark.VALUE, origin.block, origin.sentence) for origin in observed.origins),
+        *(Badge(BadgeKind.VALUE, origin.block, origin.sentence) for origin in observed.origins),
         *_blocks(observed),
         *_leaves(observed),
-        *(Badge(Mark.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
+        *(Badge(BadgeKind.CANCELS, port, c.sentence) for port, c in observed.cancels().items()),
         *(
-            Badge(Mark.UNOWNED, name, unowned_sentence(name))
+            Badge(BadgeKind.UNOWNED, name, unowned_sentence(name))
             for name in forgotten(observed.flow, contracts, updated, training)
         ),
         *_stale(observed, diagram),
@@ -81,7 +81,7 @@ def badges(
 
 def surrogate_badges(flow: Flow) -> list[Badge]:
     """The badges ≈, which need no run."""
-    return [Badge(Mark.SURROGATE, p, SURROGATE.format(p)) for p in surrogates(flow)]
+    return [Badge(BadgeKind.SURROGATE, p, SURROGATE.format(p)) for p in surrogates(flow)]
 
 
 def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
@@ -89,7 +89,7 @@ def _blocks(observed: ObservedFlow) -> Iterator[Badge]:
     yield from surrogate_badges(observed.flow)
     yield from program.derived("open stops", lambda: tuple(_open_stops(program)))
     for stop, text in observed.idle_stops().items():
-        yield Badge(Mark.IDLE_STOP, stop, text)
+        yield Badge(BadgeKind.IDLE_STOP, stop, text)
 
 
 def _open_stops(program: Program) -> Iterator[Badge]:
@@ -97,7 +97,7 @@ def _open_stops(program: Program) -> Iterator[Badge]:
         block = instance.block
         if isinstance(block, StopGradient) and (block.open or block.spare):
             what = "all gradient" if block.open else f"the gradient of {names(block.spare)}"
-            yield Badge(Mark.OPEN_STOP, path, f"{path} lets {what} through.")
+            yield Badge(BadgeKind.OPEN_STOP, path, f"{path} lets {what} through.")
 
 
 def _leaves(observed: ObservedFlow) -> Iterator[Badge]:
@@ -106,9 +106,9 @@ def _leaves(observed: ObservedFlow) -> Iterator[Badge]:
     for wire, tree in observed.program.wire_trees.items():
         leaves = tree.arrays.values()
         carrying = sum(states.get(leaf) in PASSING for leaf in leaves)
-        yield Badge(Mark.LEAVES, wire, counted(carrying, len(leaves)))
+        yield Badge(BadgeKind.LEAVES, wire, counted(carrying, len(leaves)))
 
 
 def _stale(observed: ObservedFlow, diagram: Diagram | None) -> Iterator[Badge]:
     if diagram is not None and observed.stale(diagram):
-        yield Badge(Mark.STALE, "", STALE)
+        yield Badge(BadgeKind.STALE, "", STALE)

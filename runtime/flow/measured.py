@@ -16,9 +16,9 @@ from gradwire.blocks.importing.kinds import is_clip
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.session.later import Later
+from gradwire.runtime.engine.session.later import LazyResults
 from gradwire.runtime.flow.numbers.finite import has_nan, is_finite
-from gradwire.runtime.flow.numbers.magnitudes import Scale, Size
+from gradwire.runtime.flow.numbers.magnitudes import ArraySize, LossScale
 from gradwire.runtime.flow.numbers.origins import Values
 from gradwire.runtime.flow.numbers.rules import BY_ROUNDING, THRESHOLDS, Thresholds, classify
 from gradwire.runtime.flow.observed import Cancel, ObservedFlow
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _EXPLAINED = BY_ROUNDING | {State.ZERO}
 """States of a gradient that an invariance explains."""
-_SEED = Scale(1.0, 1.0)
+_SEED = LossScale(1.0, 1.0)
 """The gradient that leaves a single loss is 1."""
 _SLACK = 1e-3
 """By how much sizes may mislead about what cancels, as a share."""
@@ -77,7 +77,7 @@ class MeasuredFlow(ObservedFlow):
 
     def __init__(self, session: Session, flow: Flow, thresholds: Thresholds) -> None:
         made = cache(lambda: run_losses(session, flow) or {})
-        super().__init__(flow, Later(made, {}, made), thresholds, session.diagram)
+        super().__init__(flow, LazyResults(made, {}, made), thresholds, session.diagram)
 
     def states(self, loss: str | None = None) -> Mapping[str, State]:
         """The states of all wires, by path."""
@@ -140,10 +140,10 @@ def _is_quiet(flow: Flow, name: str, known: Measurements, thresholds: Thresholds
     return state in _EXPLAINED and bool(invariance(flow.program, flow.losses, carrying))
 
 
-def _size(known: Short) -> Size:
+def _size(known: Short) -> ArraySize:
     is_zero = not known.size and not any(known.wild)
     zeros = known.elements if is_zero else 0
-    return Size(known.size, zeros, known.elements, not any(known.wild), False)
+    return ArraySize(known.size, zeros, known.elements, not any(known.wild), False)
 
 
 def _values(program: Program, known: Mapping[str, Short]) -> Values:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import BuildError
 from gradwire.blocks.formulas.expressions import Expression
-from gradwire.blocks.formulas.nodes import Node, reached
+from gradwire.blocks.formulas.nodes import FormulaNode, reached
 from gradwire.blocks.formulas.page_calls import PageUse
 from gradwire.blocks.formulas.reading import read
 from gradwire.blocks.library.sources import Input, Variable
 from gradwire.runtime.build import names_of
 from gradwire.runtime.diagram.checks.dependencies import Dependencies
 from gradwire.runtime.diagram.edits.changes import AddBlock, Arrange, Batch, Connect
-from gradwire.runtime.diagram.layout.graph import Shown
+from gradwire.runtime.diagram.layout.graph import ShownSizes
 from gradwire.runtime.diagram.model import MAIN, Diagram, Page, Point, page_ports, ports
 from gradwire.runtime.diagram.paths import InstancePath, PortName
 from gradwire.runtime.engine.lowering import lower
@@ -108,7 +108,7 @@ def _pages(diagram: Diagram, page: str) -> dict[str, PageUse]:
 def _output(diagram: Diagram, page: str, name: str) -> Expression | None:
     """An expression for a block that exists; None if it has no output."""
     made, outputs = diagram.pages[page].blocks[name], ports(diagram, page, name).outputs
-    node = Node(made, (), (), (), tuple(outputs), type(made).type_name(), name, None, "")
+    node = FormulaNode(made, (), (), (), tuple(outputs), type(made).type_name(), name, None, "")
     return Expression(node, node.outputs[0]) if outputs else None
 
 
@@ -118,5 +118,7 @@ def _change(
     changes: list[Change] = [AddBlock(name, block, at, page) for name, block in blocks.items()]
     changes += [Connect(source, target, page) for target, source in wires.items()]
     variables = [name for name, block in blocks.items() if isinstance(block, Variable)]
-    changes.append(Arrange(page, tuple(blocks), Shown(dict.fromkeys(variables, _VARIABLE_LINES))))
+    changes.append(
+        Arrange(page, tuple(blocks), ShownSizes(dict.fromkeys(variables, _VARIABLE_LINES)))
+    )
     return Batch("Add formula", tuple(changes))

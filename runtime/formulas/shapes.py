@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gradwire.blocks.block import Block, Shape
-    from gradwire.blocks.formulas.reading import Formula
+    from gradwire.blocks.formulas.reading import ParsedFormula
     from gradwire.runtime.diagram.model import Diagram
     from gradwire.runtime.engine.program import Program
 
@@ -23,7 +23,7 @@ _ROWS, _INPUTS, _OUTPUTS = 4, 3, 2
 """Examples in data of two axes, and lengths of the axes of a weight."""
 
 
-def with_shapes(diagram: Diagram, formula: Formula) -> dict[str, Block]:
+def with_shapes(diagram: Diagram, formula: ParsedFormula) -> dict[str, Block]:
     """By name, the sources of a formula with what they need so that the diagram runs.
 
     ``diagram`` has the formula's blocks, the shapes of its free names still open. What the blocks
@@ -46,7 +46,7 @@ def with_shapes(diagram: Diagram, formula: Formula) -> dict[str, Block]:
 class _Search:
     """Tries shapes for one name after the other, and takes them back where others don't fit."""
 
-    def __init__(self, diagram: Diagram, formula: Formula) -> None:
+    def __init__(self, diagram: Diagram, formula: ParsedFormula) -> None:
         self._diagram, self._formula = diagram, formula
         self._tries = _MOST_TRIES
         self._best: dict[str, Shape] = {}
@@ -80,7 +80,7 @@ class _Search:
         return False
 
 
-def _candidates(formula: Formula, name: str) -> Iterator[Shape]:
+def _candidates(formula: ParsedFormula, name: str) -> Iterator[Shape]:
     """Shapes to try for a name, the likeliest first."""
     is_data = name in formula.data
     if name not in formula.factors:
@@ -95,7 +95,7 @@ def _candidates(formula: Formula, name: str) -> Iterator[Shape]:
     yield from ((_OUTPUTS, _OUTPUTS), square, (_INPUTS,), (_OUTPUTS,), (_ROWS,))
 
 
-def _biases(diagram: Diagram, formula: Formula, known: dict[str, Shape]) -> dict[str, Shape]:
+def _biases(diagram: Diagram, formula: ParsedFormula, known: dict[str, Shape]) -> dict[str, Shape]:
     """One axis for each variable that is no factor, where broadcasting gives the same result."""
     found: dict[str, Shape] = {}
     for name, shape in known.items():
@@ -107,14 +107,14 @@ def _biases(diagram: Diagram, formula: Formula, known: dict[str, Shape]) -> dict
     return found
 
 
-def _shapes(program: Program, formula: Formula) -> dict[str, Shape]:
+def _shapes(program: Program, formula: ParsedFormula) -> dict[str, Shape]:
     """The shapes of those free names that have one."""
     paths = {name: InstancePath(name) for name in formula.free}
     leaves = program.leaves
     return {name: leaves[path].value.shape for name, path in paths.items() if path in leaves}
 
 
-def _conflicts(program: Program, formula: Formula) -> bool:
+def _conflicts(program: Program, formula: ParsedFormula) -> bool:
     """Whether a block other than an open source can't be traced."""
     return any(
         problem.severity == "error" and problem.location.block not in formula.free
@@ -122,7 +122,9 @@ def _conflicts(program: Program, formula: Formula) -> bool:
     )
 
 
-def _filled(formula: Formula, name: str, shape: Shape | None, *, is_open: bool) -> Block | None:
+def _filled(
+    formula: ParsedFormula, name: str, shape: Shape | None, *, is_open: bool
+) -> Block | None:
     """The source with a value, or with a shape that its initialiser fills; None if as it is."""
     source = formula.free[name].node.block
     if shape is None:

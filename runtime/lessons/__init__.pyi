@@ -16,7 +16,7 @@ from gradwire.runtime.lessons.conditions import (
 )
 from gradwire.runtime.lessons.course.checking import check_lesson as check_lesson
 from gradwire.runtime.lessons.course.progress import (
-    Progress as Progress,
+    LessonProgress as LessonProgress,
     ProgressFile as ProgressFile,
     user_file as user_file,
 )
@@ -49,7 +49,7 @@ from gradwire.runtime.lessons.prediction import (
     MOST_ELEMENTS as MOST_ELEMENTS,
     MOST_POINTS as MOST_POINTS,
     Guess as Guess,
-    Outcome as Outcome,
+    PredictionOutcome as PredictionOutcome,
     guess_of as guess_of,
     judge as judge,
     judge_all as judge_all,
@@ -57,7 +57,7 @@ from gradwire.runtime.lessons.prediction import (
     read_numbers as read_numbers,
     read_state as read_state,
 )
-from gradwire.runtime.lessons.steps import Forward as Forward, Phase as Phase, Step as Step
+from gradwire.runtime.lessons.steps import ForwardStep as ForwardStep, Phase as Phase, Step as Step
 from gradwire.runtime.lessons.texts import (
     MARKED as MARKED,
     filled as filled,

@@ -88,7 +88,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class AnswerSheet:
     """The answers of one learner to one lesson: by the number of the step, with hints taken."""
 
     lesson: str
@@ -172,7 +172,7 @@ def _number(value: float) -> str:
     return "-" * sign + written
 
 
-def read_sheet(file: File) -> Sheet:
+def read_sheet(file: File) -> AnswerSheet:
     """The answers in a file. Raises FileError for what is malformed or was changed."""
     try:
         text = read_regular(file, MAX_BYTES).decode("utf-8")
@@ -182,7 +182,7 @@ def read_sheet(file: File) -> Sheet:
     return parse_sheet(text, str(file))
 
 
-def parse_sheet(text: str, path: str | None = None) -> Sheet:
+def parse_sheet(text: str, path: str | None = None) -> AnswerSheet:
     """The answers in a text. Raises FileError with line and column."""
     document = parse(text, path)
     try:
@@ -192,7 +192,7 @@ def parse_sheet(text: str, path: str | None = None) -> Sheet:
     raise found.in_text(text, path)
 
 
-def _sheet(document: dict[str, Any]) -> Sheet:
+def _sheet(document: dict[str, Any]) -> AnswerSheet:
     if document.get(FIELD) not in (1, VERSION) or isinstance(document.get(FIELD), bool):
         raise Flaw(
             (FIELD,) if FIELD in document else (),
@@ -223,7 +223,7 @@ def _sheet(document: dict[str, Any]) -> Sheet:
             got=shown(learner),
         )
     answers, hints = _steps(document["steps"])
-    return Sheet(
+    return AnswerSheet(
         read_text(document["lesson"], ("lesson",)),
         read_text(document["title"], ("title",)),
         learner,

@@ -10,7 +10,7 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
+from gradwire.runtime.lessons.steps import BackwardStep, ForwardStep, Seed, UpdateStep
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -27,7 +27,7 @@ class GradientReaches:
     def __call__(self, step: Step) -> bool:
         """Whether this step stops here."""
         reached = step.path == self.path or step.path.is_inside(self.path)
-        return reached and isinstance(step, Seed | Backward | PrimitiveBackward)
+        return reached and isinstance(step, Seed | BackwardStep | PrimitiveBackward)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ Breakpoint: TypeAlias = GradientReaches | GradientExceeds | NotFinite
 def _made(step: Step) -> tuple[Array, ...]:
     """The values that are computed in a step."""
     match step:
-        case Forward():
+        case ForwardStep():
             return (*step.outputs.values(),)
         case PrimitiveForward() if step.value is not None:
             return (step.value,)
-        case Update():
+        case UpdateStep():
             return (step.after,)
         case _:
             return ()
@@ -80,11 +80,11 @@ def gradients_of(step: Step) -> Iterator[Array]:
     match step:
         case Seed():
             yield step.value
-        case Backward():
+        case BackwardStep():
             found = [*(a.total for a in step.arrivals), *(back.value for back in step.returns)]
             yield from (array for array in found if array is not None)
         case PrimitiveBackward():
             found = [step.total, *(back.value for back in step.returns)]
             yield from (array for array in found if array is not None)
-        case Update() if step.gradient is not None:
+        case UpdateStep() if step.gradient is not None:
             yield step.gradient

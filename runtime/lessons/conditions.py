@@ -26,7 +26,7 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.flow.tools.contracts import REQUIREMENTS, Contract, parse_contracts
-from gradwire.runtime.lessons.expressions.evaluation import Evaluation, Value
+from gradwire.runtime.lessons.expressions.evaluation import ExpressionEvaluation, Value
 from gradwire.runtime.lessons.expressions.grammar import ConditionError, parse
 from gradwire.runtime.lessons.expressions.wording import condition_words, contract_words
 
@@ -50,12 +50,12 @@ class Condition:
     def value(self, facts: Facts) -> Value:
         """What it is worth; raises ConditionError."""
         with np.errstate(all="ignore"):
-            return Evaluation(self.text, facts).of(self.tree)
+            return ExpressionEvaluation(self.text, facts).of(self.tree)
 
     def holds(self, facts: Facts) -> bool:
         """Whether it is true. Raises ConditionError, also for what is neither true nor false."""
         with np.errstate(all="ignore"):
-            return Evaluation(self.text, facts).truth(self.tree)
+            return ExpressionEvaluation(self.text, facts).truth(self.tree)
 
     @property
     def words(self) -> str:
@@ -65,7 +65,7 @@ class Condition:
     def reason(self, facts: Facts) -> str:
         """Why it does not hold: what its first comparison that fails compares is now."""
         with np.errstate(all="ignore"):
-            return Evaluation(self.text, facts).reason(self.tree)
+            return ExpressionEvaluation(self.text, facts).reason(self.tree)
 
 
 @dataclass(frozen=True)

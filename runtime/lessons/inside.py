@@ -14,7 +14,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import passes_gradient
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import LEAF, WIRE
-from gradwire.runtime.lessons.derivative.primitives import Expression, LocalPrimitive
+from gradwire.runtime.lessons.derivative.primitives import LocalPrimitive, NamedFormula
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -32,7 +32,7 @@ class PrimitiveForward:
 
     path: InstancePath
     result: str
-    formula: Expression
+    formula: NamedFormula
     value: Array | None
 
 
@@ -45,7 +45,7 @@ class PrimitiveReturn:
     """
 
     receiver: str
-    rule: Expression | None
+    rule: NamedFormula | None
     value: Array | None
     reason: str = ""
     is_known: bool = True
@@ -63,13 +63,13 @@ class PrimitiveBackward:
 
     path: InstancePath
     result: str
-    formula: Expression | None
+    formula: NamedFormula | None
     terms: tuple[tuple[str, Array], ...]
     total: Array | None
     returns: tuple[PrimitiveReturn, ...]
 
 
-class Inside:
+class BlockInside:
     """The primitives of one block in a run: in order, and in numbers once these are asked for.
 
     ``known`` are the arrays of what the block reads; ``arriving`` what arrives at its outputs, None
@@ -159,7 +159,7 @@ class Inside:
             is_discarded=source in self._discarded,
         )
 
-    def _expression(self, value: Value, of: Value, arriving: Array | None = None) -> Expression:
+    def _expression(self, value: Value, of: Value, arriving: Array | None = None) -> NamedFormula:
         """A formula in the trace of one primitive, with the names and numbers of the block."""
         local = self._local(value)
         names = {local.seed: "g"}
@@ -173,7 +173,7 @@ class Inside:
             names[local.output] = self._primitives.names[value]
             if value in self._arrays:
                 arrays[local.output] = self._arrays[value]
-        return Expression(of, names, arrays)
+        return NamedFormula(of, names, arrays)
 
     # ---- numbers -------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PredictionOutcome:
     """A prediction, or any answer to a step, beside what is computed.
 
     ``misconception`` is empty where none, or more than one, would give the answer. ``place`` is
@@ -85,7 +85,7 @@ def guess_of(step: PredictStep, text: str) -> Guess:
     return Guess("value", step.value, text, step.answer)
 
 
-def judge(facts: Facts, guess: Guess) -> Outcome:
+def judge(facts: Facts, guess: Guess) -> PredictionOutcome:
     """The outcome of one prediction.
 
     Raises AnswerError for what is no answer, and RunError for a place that means nothing.
@@ -101,7 +101,7 @@ def is_answer(facts: Facts, guess: Guess, value: Array | None) -> bool:
     return _gives(value, read_numbers(guess.text, count, guess.form), guess.form)
 
 
-def judge_all(facts: Facts, guesses: Iterable[Guess]) -> tuple[list[Outcome], list[str]]:
+def judge_all(facts: Facts, guesses: Iterable[Guess]) -> tuple[list[PredictionOutcome], list[str]]:
     """The outcome of each prediction, and the places of the wrong ones in backward's order."""
     every = list(guesses)
     found = [judge(facts, guess) for guess in every]
@@ -117,7 +117,7 @@ def in_backward_order(facts: Facts, places: Iterable[str]) -> list[str]:
     return sorted(blocks, key=lambda place: position.get(blocks[place], 1))
 
 
-def painted_points(wires: Sequence[str], outcomes: Mapping[str, Outcome]) -> float:
+def painted_points(wires: Sequence[str], outcomes: Mapping[str, PredictionOutcome]) -> float:
     """4 points for all wires right; a wrong one takes away a right one, one left out does not."""
     hits = sum(outcome.right for outcome in outcomes.values())
     return MOST_POINTS * max(0.0, (2 * hits - len(outcomes)) / max(1, len(wires)))
@@ -199,12 +199,14 @@ def _decade(value: float) -> float:
     return math.floor(math.log10(abs(value)) + 1e-9) if abs(value) > 0 else -math.inf
 
 
-def _judge_number(facts: Facts, guess: Guess) -> Outcome:
+def _judge_number(facts: Facts, guess: Guess) -> PredictionOutcome:
     assert guess.about != "state"
     actual = askable(facts, guess.about, guess.place)
     count = 1 if actual is None else actual.size
     yours = read_numbers(guess.text, count, guess.form)
-    outcome = Outcome(0.0, False, _written(yours, actual, guess.form), _actual(actual, guess.form))
+    outcome = PredictionOutcome(
+        0.0, False, _written(yours, actual, guess.form), _actual(actual, guess.form)
+    )
     if actual is None or yours is None:
         right = actual is None and yours is None
         outcome = replace(outcome, points=MOST_POINTS * right, right=right)
@@ -278,7 +280,7 @@ def _gives(value: Array | None, yours: list[float] | None, form: Form) -> bool:
         return bool(np.all((wrong == given) | (np.abs(wrong - given) <= _NEAR * np.abs(wrong))))
 
 
-def _explained(outcome: Outcome, found: list[Distractor]) -> Outcome:
+def _explained(outcome: PredictionOutcome, found: list[Distractor]) -> PredictionOutcome:
     if not found:
         return outcome
     names = {each.name for each in found}
@@ -343,11 +345,11 @@ def read_state(text: str) -> State:
         ) from None
 
 
-def _judge_state(facts: Facts, guess: Guess) -> Outcome:
+def _judge_state(facts: Facts, guess: Guess) -> PredictionOutcome:
     yours, actual = read_state(guess.text), State(facts.state(guess.place))
     if yours is actual:
-        return Outcome(MOST_POINTS, True, str(yours), str(actual))
-    return Outcome(
+        return PredictionOutcome(MOST_POINTS, True, str(yours), str(actual))
+    return PredictionOutcome(
         0.0,
         False,
         str(yours),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradwire.blocks.values import Array
-    from gradwire.runtime.lessons.derivative.primitives import Expression
+    from gradwire.runtime.lessons.derivative.primitives import NamedFormula
     from gradwire.runtime.lessons.inside import PrimitiveReturn
 
 _LONGEST = 90
@@ -76,7 +76,9 @@ def _sum(step: PrimitiveBackward, written: Callable[[Array | None], str]) -> str
     return f"{terms} = {written(step.total)}"
 
 
-def _chain(formula: Expression, value: Array | None, written: Callable[[Array | None], str]) -> str:
+def _chain(
+    formula: NamedFormula, value: Array | None, written: Callable[[Array | None], str]
+) -> str:
     """A formula, the same in numbers where they are few, and the result."""
     parts = [formula.text] if written is amount else []
     if all(map(is_written_out, formula.arrays.values())):

@@ -26,7 +26,7 @@ K = TypeVar("K", bound=str)
 
 
 @by_identity
-class Recording(NamedTuple):
+class RunRecording(NamedTuple):
     """A run, what flows in it, and the values that its trained variables had."""
 
     observed: ObservedFlow
@@ -38,7 +38,7 @@ def record_step(
     session: Session,
     losses: Sequence[str] | None = None,
     feeds: Mapping[str, ArrayLike] | None = None,
-) -> Recording:
+) -> RunRecording:
     """A training step without its update; without losses a forward pass. The session does not
     change. Raises what ``Session.backward`` does.
     """
@@ -47,7 +47,7 @@ def record_step(
     key = run.losses[0] if len(run.losses) == 1 else ""
     observed = ObservedFlow(flow, {key: run}, diagram=session.diagram)
     values = {name: v for name, v in session.values.items() if name in run.gradients}
-    return Recording(observed, run, values)
+    return RunRecording(observed, run, values)
 
 
 def record_run(session: Session, flow: Flow, feeds: Mapping[str, ArrayLike] | None) -> Run:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from gradwire.blocks import Tensor
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from gradwire.runtime.lessons.steps import Backward, Forward, Seed, Update
+from gradwire.runtime.lessons.steps import BackwardStep, ForwardStep, Seed, UpdateStep
 from gradwire.runtime.lessons.words import sentence
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def _sentence(timeline: Timeline, event: Event) -> str:
 
 def _numbers(step: Step | None) -> dict[str, Any]:
     match step:
-        case Forward():
+        case ForwardStep():
             return {"inputs": _arrays(step.inputs), "outputs": _arrays(step.outputs)}
         case Seed():
             return {"port": step.port, "gradient": _json(step.value)}
-        case Backward():
+        case BackwardStep():
             return {
                 "arrivals": [
                     {
@@ -106,7 +106,7 @@ def _numbers(step: Step | None) -> dict[str, Any]:
                     for back in step.returns
                 ],
             }
-        case Update():
+        case UpdateStep():
             return {
                 "before": _json(step.before),
                 "gradient": _json(step.gradient),

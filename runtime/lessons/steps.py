@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow.tools.ledger import Account, Entry, ledger
+from gradwire.runtime.flow.tools.ledger import Account, LedgerEntry, ledger
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.derivative.local import LocalBlock, local_block
 from gradwire.runtime.lessons.derivative.primitives import primitives_of
-from gradwire.runtime.lessons.inside import Inside, PrimitiveBackward, PrimitiveForward
+from gradwire.runtime.lessons.inside import BlockInside, PrimitiveBackward, PrimitiveForward
 from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Forward:
+class ForwardStep:
     """A block computes its outputs of its inputs, by wire, and its literals, by input. An array
     that was not kept is missing.
     """
@@ -69,7 +69,7 @@ class Arrival:
     """
 
     port: PortPath
-    terms: tuple[Entry, ...]
+    terms: tuple[LedgerEntry, ...]
     total: Array | None
 
 
@@ -92,7 +92,7 @@ class Return:
 
 
 @dataclass(frozen=True, eq=False)
-class Backward:
+class BackwardStep:
     """Gradient arrives at a block and goes on to its inputs, or ends here.
 
     ``absorbs`` has the reason for each input to which a closed slot lets nothing through.
@@ -105,7 +105,7 @@ class Backward:
 
 
 @dataclass(frozen=True, eq=False)
-class Update:
+class UpdateStep:
     """The optimiser has its turn with a variable.
 
     ``gradient`` is None where no gradient arrived: then the variable is skipped, and ``after`` is
@@ -119,7 +119,9 @@ class Update:
     rule: Optimiser
 
 
-Step: TypeAlias = Forward | Seed | Backward | Update | PrimitiveForward | PrimitiveBackward
+Step: TypeAlias = (
+    ForwardStep | Seed | BackwardStep | UpdateStep | PrimitiveForward | PrimitiveBackward
+)
 _MOST_INSIDE = 4
 """Blocks whose inside is kept."""
 
@@ -143,7 +145,7 @@ class Steps:
         """The values of the trained variables before the update."""
         self._after = after
         self._rule = rule if rule is not None else SGD()
-        self._insides: dict[InstancePath, Inside | None] = {}
+        self._insides: dict[InstancePath, BlockInside | None] = {}
 
     def of(
         self,
@@ -171,7 +173,7 @@ class Steps:
             case Phase.UPDATE:
                 before = self.before[path]
                 after = self._after.get(path, before)
-                return Update(path, before, self.run.gradients[path], after, self._rule)
+                return UpdateStep(path, before, self.run.gradients[path], after, self._rule)
 
     def has_value(self, path: InstancePath) -> bool:
         """Whether a block computes anything."""
@@ -194,7 +196,7 @@ class Steps:
         """The block by itself at the values of this run; None if it can't run so."""
         return local_block(self.program, path, self.run.values)
 
-    def inside(self, path: InstancePath) -> Inside | None:
+    def inside(self, path: InstancePath) -> BlockInside | None:
         """What happens inside a block; None where it is a single primitive, or can't be shown."""
         if path in (kept := dict(self._insides)):
             return kept[path]
@@ -202,7 +204,7 @@ class Steps:
         self._insides = dict([*kept.items(), (path, found)][-_MOST_INSIDE:])
         return found
 
-    def _inside(self, path: InstancePath) -> Inside | None:
+    def _inside(self, path: InstancePath) -> BlockInside | None:
         primitives = primitives_of(self.program, path)
         if primitives is None:
             return None
@@ -220,7 +222,7 @@ class Steps:
             known[step] = np.asarray(self.run.step, step.dtype)
         arriving = self._backward(path).arrivals if self.run.losses else ()
         states = {value: self._states.get(wire) for wire, value in wires.items()}
-        return Inside(
+        return BlockInside(
             path,
             primitives,
             known,
@@ -231,7 +233,7 @@ class Steps:
 
     # ---- forward ------------------------------------------------------------------------------
 
-    def _forward(self, path: InstancePath) -> Forward:
+    def _forward(self, path: InstancePath) -> ForwardStep:
         values, instance = self.run.values, self.program.instances[path]
         inputs = {}
         for port in instance.inputs:
@@ -242,7 +244,7 @@ class Steps:
             elif port in instance.block.literals:
                 inputs[path.wire(port)] = instance.block.literals[port].tensor.array
         outputs = {port: values[port] for port in self._outputs(path) if port in values}
-        return Forward(path, inputs, outputs)
+        return ForwardStep(path, inputs, outputs)
 
     def _outputs(self, path: InstancePath) -> list[PortPath]:
         """The outputs of a block, and of trees their leaves."""
@@ -279,7 +281,7 @@ class Steps:
     def _accounts(self) -> Mapping[PortPath, Account]:
         return ledger(self.program, self.run)
 
-    def _backward(self, path: InstancePath) -> Backward:
+    def _backward(self, path: InstancePath) -> BackwardStep:
         arrivals = tuple(
             self._arrival(port)
             for port in self._outputs(path)
@@ -291,7 +293,7 @@ class Steps:
             for port, wire in self._wires(path)
             if self._states.get(wire) in _ON_THE_WAY
         )
-        return Backward(path, arrivals, returns, absorbs)
+        return BackwardStep(path, arrivals, returns, absorbs)
 
     def _arrival(self, port: PortPath) -> Arrival:
         account = self._accounts.get(port)

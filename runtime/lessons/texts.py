@@ -25,7 +25,7 @@ _PLACES = re.compile(r":\s*\.(\d)f\s*$")
 """How many digits behind the point an expression is written with, at its end."""
 
 
-class Slot(NamedTuple):
+class TextSlot(NamedTuple):
     """An expression in a text, with the index of its first character, and how many digits behind
     the point its numbers have; None for as many as they need.
     """
@@ -47,7 +47,7 @@ class Slot(NamedTuple):
 class Template:
     """A text in parts: plain ones and expressions."""
 
-    parts: tuple[str | Slot, ...]
+    parts: tuple[str | TextSlot, ...]
 
     def text(self, facts: Facts) -> str:
         """The text with its numbers. Raises ConditionError."""
@@ -57,7 +57,7 @@ class Template:
 @lru_cache(maxsize=1024)
 def parse_text(text: str) -> Template:
     """The template of a text: ``{{`` is a brace. Raises ConditionError with the character."""
-    parts: list[str | Slot] = []
+    parts: list[str | TextSlot] = []
     at = 0
     while at < len(text):
         start = text.find("{", at)
@@ -100,11 +100,11 @@ def _closing(text: str, start: int) -> int:
     )
 
 
-def _slot(text: str, start: int) -> Slot:
+def _slot(text: str, start: int) -> TextSlot:
     places = _PLACES.search(text)
     try:
         condition = parse_condition(text[: places.start()] if places else text)
     except ConditionError as error:
         error.offset += start
         raise
-    return Slot(start, condition, int(places[1]) if places else None)
+    return TextSlot(start, condition, int(places[1]) if places else None)

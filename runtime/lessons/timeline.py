@@ -16,7 +16,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine.flat import topological_order
 from gradwire.runtime.engine.interruption import until_cancelled
 from gradwire.runtime.gc_pause import uncollected
-from gradwire.runtime.lessons.recording import Recording, record_step
+from gradwire.runtime.lessons.recording import RunRecording, record_step
 from gradwire.runtime.lessons.steps import Phase, Steps
 from gradwire.runtime.training.optimisers import SGD
 
@@ -216,7 +216,7 @@ def record(
 
 
 def timeline_of(
-    recording: Recording, optimiser: Optimiser | None = None, detail: Detail = Detail.BLOCK
+    recording: RunRecording, optimiser: Optimiser | None = None, detail: Detail = Detail.BLOCK
 ) -> Timeline:
     """The timeline of a training step that has been recorded; see ``record``."""
     observed, run, values = recording

@@ -37,7 +37,7 @@ from gradwire.runtime.lessons.expressions.goals import (
 from gradwire.runtime.lessons.prediction import (
     MOST_POINTS,
     Guess,
-    Outcome,
+    PredictionOutcome,
     guess_of,
     in_backward_order,
     is_answer,
@@ -87,7 +87,7 @@ class Walk:
         self.lesson: Lesson = diagram.lesson
         self.seed = seed
         self.index = 0
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, PredictionOutcome] = {}
         """The outcome of each step that was answered, by its index."""
         self._given: dict[int, Answer] = {}
         self._hints: dict[int, int] = {}
@@ -199,7 +199,7 @@ class Walk:
 
     # ---- answers ------------------------------------------------------------------------------
 
-    def answer(self, answer: Answer) -> Outcome:
+    def answer(self, answer: Answer) -> PredictionOutcome:
         """Answer the step. Predictions and options are committed: they are answered once. Changes
         and drawings may be tried until they meet the goals, and before later steps are answered.
 
@@ -246,7 +246,7 @@ class Walk:
         self,
         step: PredictStep | PaintStep | ChangeStep | BuildStep | CheckStep,
         answer: Answer,
-    ) -> Outcome:
+    ) -> PredictionOutcome:
         match step:
             case PredictStep():
                 return self._predicted(step, guess_of(step, answer.text or ""))
@@ -262,11 +262,11 @@ class Walk:
             case _:
                 assert_never(step)
 
-    def _own_feedback(self, outcome: Outcome) -> Outcome:
+    def _own_feedback(self, outcome: PredictionOutcome) -> PredictionOutcome:
         own = self.step.feedback.get(outcome.misconception)
         return outcome if own is None else replace(outcome, feedback=filled(own, self.facts))
 
-    def _predicted(self, step: PredictStep, guess: Guess) -> Outcome:
+    def _predicted(self, step: PredictStep, guess: Guess) -> PredictionOutcome:
         outcome = judge(self.facts, guess)
         # What a belief gives may be within a factor of two of what is asked for.
         for wrong in () if outcome.right and step.answer != "estimate" else step.wrong:
@@ -277,7 +277,7 @@ class Walk:
                 )
         return outcome
 
-    def _painted(self, step: PaintStep, answer: Answer) -> Outcome:
+    def _painted(self, step: PaintStep, answer: Answer) -> PredictionOutcome:
         painted = answer.painted or {}
         for wire, state in painted.items():
             if wire not in step.wires:
@@ -290,7 +290,7 @@ class Walk:
         wrong = [w for w in step.wires if w not in each or not each[w].right]
         ordered = in_backward_order(self.facts, wrong)
         first = next((each[wire] for wire in ordered if wire in each), None)
-        return Outcome(
+        return PredictionOutcome(
             points=painted_points(step.wires, each),
             right=not wrong,
             yours=_listed({wire: found.yours for wire, found in each.items()}),
@@ -301,7 +301,7 @@ class Walk:
             disagreements=tuple(ordered),
         )
 
-    def _changed(self, step: ChangeStep, answer: Answer) -> Outcome:
+    def _changed(self, step: ChangeStep, answer: Answer) -> PredictionOutcome:
         try:
             settings = self._settings(answer)
             diagram = with_settings(self._entered, settings)
@@ -326,7 +326,9 @@ class Walk:
                 raise AnswerError(f"{path} gets no number.", got=str(value)[:60])
         return {**values, **switched(opened)}
 
-    def _tried(self, step: ChangeStep | BuildStep, diagram: Diagram, yours: str) -> Outcome:
+    def _tried(
+        self, step: ChangeStep | BuildStep, diagram: Diagram, yours: str
+    ) -> PredictionOutcome:
         """Whether a diagram meets the goals; it stays if it does."""
         facts = Facts(Session(diagram), step.losses)
         states = goal_states(step, facts)
@@ -335,7 +337,7 @@ class Walk:
             self._show(diagram)
         right = not unmet
         told = () if self.hidden & _NUMBERS else unmet  # reasons say what is computed
-        return Outcome(
+        return PredictionOutcome(
             points=MOST_POINTS * right,
             right=right,
             yours=yours,
@@ -343,7 +345,7 @@ class Walk:
             feedback=" ".join(state.reason for state in told if state.reason),
         )
 
-    def _checked(self, step: CheckStep, chosen: int) -> Outcome:
+    def _checked(self, step: CheckStep, chosen: int) -> PredictionOutcome:
         if chosen >= len(step.options):
             raise AnswerError(
                 "There is no such option.",
@@ -352,7 +354,7 @@ class Walk:
             )
         right = right_option(step, self.facts)
         texts = self.options()
-        return Outcome(
+        return PredictionOutcome(
             points=MOST_POINTS * (chosen == right),
             right=chosen == right,
             yours=texts[chosen],

@@ -13,7 +13,14 @@ from gradwire.runtime.flow.words.sentences import names
 from gradwire.runtime.lessons import primitive_words
 from gradwire.runtime.lessons.amounts import amount, brief, is_written_out, term
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
-from gradwire.runtime.lessons.steps import Arrival, Backward, Forward, Return, Seed, Update
+from gradwire.runtime.lessons.steps import (
+    Arrival,
+    BackwardStep,
+    ForwardStep,
+    Return,
+    Seed,
+    UpdateStep,
+)
 from gradwire.runtime.training.optimisers import SGD
 
 if TYPE_CHECKING:
@@ -30,13 +37,13 @@ _MOST_TERMS = 6
 def sentence(steps: Steps, step: Step) -> str:
     """What happens in a step, with its numbers."""
     match step:
-        case Forward():
+        case ForwardStep():
             return _forward(step)
         case Seed():
             return _seed(step, len(steps.run.losses))
-        case Backward():
+        case BackwardStep():
             return _backward(steps, step)
-        case Update():
+        case UpdateStep():
             return _update(step)
         case PrimitiveForward():
             return primitive_words.forward(step)
@@ -46,7 +53,7 @@ def sentence(steps: Steps, step: Step) -> str:
             assert_never(step)
 
 
-def _forward(step: Forward) -> str:
+def _forward(step: ForwardStep) -> str:
     if not step.outputs:
         return f"{step.path} is computed; the result is too large to be kept."
     made = [
@@ -67,7 +74,7 @@ def _seed(step: Seed, losses: int) -> str:
     return f"{text}." if losses == 1 else f"{text}; the gradients of the {losses} losses add up."
 
 
-def _backward(steps: Steps, step: Backward) -> str:
+def _backward(steps: Steps, step: BackwardStep) -> str:
     parts = [arrival_text(step, arrival) for arrival in step.arrivals]
     if step.returns and all(back.wire in step.absorbs for back in step.returns):
         parts.append("It is thrown away:")
@@ -81,7 +88,7 @@ def _backward(steps: Steps, step: Backward) -> str:
     return " ".join(parts)
 
 
-def arrival_text(step: Backward, arrival: Arrival) -> str:
+def arrival_text(step: BackwardStep, arrival: Arrival) -> str:
     """What arrives at an output: the sum, with its terms if there are several."""
     place = step.path if len(step.arrivals) == 1 else arrival.port
     if arrival.total is None:
@@ -99,12 +106,12 @@ def arrival_text(step: Backward, arrival: Arrival) -> str:
     return f"{amount(arrival.total)} arrives at {place}."
 
 
-def return_text(step: Backward, back: Return, local: LocalBlock | None) -> str:
+def return_text(step: BackwardStep, back: Return, local: LocalBlock | None) -> str:
     """What goes back over one wire, and how it follows from what arrives."""
     return _returned(step, back, str(back.source.short), local)
 
 
-def _returned(step: Backward, back: Return, receiver: str, local: LocalBlock | None) -> str:
+def _returned(step: BackwardStep, back: Return, receiver: str, local: LocalBlock | None) -> str:
     if back.wire in step.absorbs:
         return f"{receiver} gets None. {step.absorbs[back.wire]}"
     if not back.is_known:
@@ -115,7 +122,7 @@ def _returned(step: Backward, back: Return, receiver: str, local: LocalBlock | N
 
 
 def _product(
-    step: Backward,
+    step: BackwardStep,
     back: Return,
     local: LocalBlock | None,
     written: Callable[[Array | None], str] = amount,
@@ -137,7 +144,7 @@ def _is_product(arrived: Array, slope: Array, value: Array) -> bool:
         return bool(np.isclose(found, value.reshape(()), rtol=1e-4, equal_nan=True))
 
 
-def _update(step: Update) -> str:
+def _update(step: UpdateStep) -> str:
     rule = type(step.rule).__name__
     if step.gradient is None:
         return f"{step.path} keeps {amount(step.before)}: its gradient is None, so {rule} skips it."
@@ -158,14 +165,14 @@ def short(steps: Steps, step: Step) -> str:
     which shows its result itself.
     """
     match step:
-        case Forward():
+        case ForwardStep():
             return ""
         case Seed():
             return f"∇ {brief(step.value)}"
-        case Update():
+        case UpdateStep():
             before, after = brief(step.before), brief(step.after)
             return f"{before}, ∇ None" if step.gradient is None else f"{before} → {after}"
-        case Backward():
+        case BackwardStep():
             return _short_backward(steps, step)
         case PrimitiveForward() | PrimitiveBackward():
             return primitive_words.short(step)
@@ -173,7 +180,7 @@ def short(steps: Steps, step: Step) -> str:
             assert_never(step)
 
 
-def _short_backward(steps: Steps, step: Backward) -> str:
+def _short_backward(steps: Steps, step: BackwardStep) -> str:
     if step.returns and all(back.wire in step.absorbs for back in step.returns):
         return f"⊣ {', '.join(brief(arrival.total) for arrival in step.arrivals)}"
     if step.returns:

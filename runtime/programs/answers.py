@@ -24,7 +24,7 @@ from gradwire.runtime.programs.projects import project_at
 from gradwire.runtime.programs.references import Captured, capture_reference, parse_reference
 from gradwire.runtime.programs.reviews import written_place
 from gradwire.runtime.publish.diff import diff_report
-from gradwire.runtime.publish.text import Table
+from gradwire.runtime.publish.text import TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import Finding
@@ -210,7 +210,7 @@ def diff(before: Subject, after: Subject) -> dict[str, Any]:
     report = diff_report(before.imported.diagram, after.imported.diagram, names)
     lines: list[str] = []
     for part in report.parts()[1:]:
-        if isinstance(part, Table):
+        if isinstance(part, TextTable):
             lines.append(part.title)
             lines += ["  ".join(filter(None, row)) for row in part.rows]
         else:

@@ -33,7 +33,7 @@ def _never() -> bool:
     return False
 
 
-class Reference(NamedTuple):
+class ModelReference(NamedTuple):
     """What makes a model: a function, the file that defines it, and a revision of git."""
 
     file: Path
@@ -56,16 +56,16 @@ class Captured:
     files: Mapping[str, str]
 
 
-def parse_reference(text: str) -> Reference | None:
+def parse_reference(text: str) -> ModelReference | None:
     """``[REVISION:]FILE.py:NAME``; None for a text that is no reference, such as a file's name."""
     found = _REFERENCE.fullmatch(text)
     if found is None:
         return None
-    return Reference(Path(found["file"]), found["name"], found["revision"] or "")
+    return ModelReference(Path(found["file"]), found["name"], found["revision"] or "")
 
 
 def capture_reference(
-    reference: Reference,
+    reference: ModelReference,
     *,
     loss: str = "",
     structure: bool = False,
@@ -100,7 +100,7 @@ def capture_reference(
 
 
 @contextmanager
-def _at_revision(reference: Reference) -> Iterator[tuple[Path, Path]]:
+def _at_revision(reference: ModelReference) -> Iterator[tuple[Path, Path]]:
     """The file, and the folder that names of files are relative to, as they are in a revision."""
     file = reference.file.absolute()
     if not reference.revision:
@@ -119,7 +119,7 @@ def _at_revision(reference: Reference) -> Iterator[tuple[Path, Path]]:
 
 
 def _git(
-    reference: Reference,
+    reference: ModelReference,
     arguments: list[str],
     folder: Path,
     environment: Mapping[str, str] | None = None,

@@ -22,9 +22,9 @@ from gradwire.runtime.interchange.importing.process import ask, error_of
 from gradwire.runtime.programs.answers import Subject
 from gradwire.runtime.programs.patches import Patch, at_line, called_at, of_attributes, of_functions
 from gradwire.runtime.programs.references import CHILD, parse_reference
-from gradwire.runtime.programs.reviews import Place, written_place
+from gradwire.runtime.programs.reviews import FilePlace, written_place
 from gradwire.runtime.progress_bars import bar
-from gradwire.runtime.watch import Trouble
+from gradwire.runtime.watch import ParameterTrouble
 
 _MOST_BYTES = 8 << 20
 """Size of a file of a program, at most."""
@@ -34,7 +34,7 @@ _BAD = (State.ZERO, State.NONFINITE)
 _NUMBER = re.compile(r"\d+")
 
 
-class Offer(NamedTuple):
+class PatchOffer(NamedTuple):
     """A patch that helps: against what, and what was seen with it."""
 
     patch: Patch
@@ -49,7 +49,7 @@ class Attempt(NamedTuple):
     """How many findings there were."""
     tried: int
     """How many patches were tried."""
-    offers: Sequence[Offer]
+    offers: Sequence[PatchOffer]
 
     @property
     def json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class _Trouble(NamedTuple):
     """What is to be repaired: where it is, which parameters it is about, and the sentence."""
 
     key: tuple[str, ...]
-    place: Place | None
+    place: FilePlace | None
     parameters: tuple[str, ...]
     sentence: str
     is_unregistered: bool = False
@@ -123,7 +123,7 @@ def attempted(
     return _Repairing(partial(_look_at_script, script, request, cancelled)).attempt()
 
 
-def apply_patches(found: Sequence[Offer]) -> Iterator[Offer]:
+def apply_patches(found: Sequence[PatchOffer]) -> Iterator[PatchOffer]:
     """Write patches into the program's files; those that no longer fit another's are left out.
 
     Gives those that were written. Raises FileError.
@@ -146,7 +146,7 @@ class _Repairing:
 
     def attempt(self) -> Attempt:
         troubles = [self._asked()] if self._parameter else self._before.troubles
-        found: dict[str, Offer] = {}
+        found: dict[str, PatchOffer] = {}
         with bar("Trying patches") as progress:
             for trouble in troubles:
                 for patch in self._candidates(trouble):
@@ -154,7 +154,7 @@ class _Repairing:
                     if patch.after in found:
                         break
                     if shown := self._shown(patch, trouble):
-                        found[patch.after] = Offer(patch, trouble.sentence, shown)
+                        found[patch.after] = PatchOffer(patch, trouble.sentence, shown)
                         break
         return Attempt(len(troubles), len(self._tried), tuple(found.values()))
 
@@ -262,7 +262,7 @@ def _look_at_script(
                     next((place for place in places if place), None),
                     named,
                     found["sentence"],
-                    found["trouble"] == Trouble.UNREGISTERED.value,
+                    found["trouble"] == ParameterTrouble.UNREGISTERED.value,
                 )
             )
     return _Look(troubles, passes, files, f"Seen in {request['steps']} steps.")

@@ -31,14 +31,14 @@ _MOST_BYTES = 16 << 20
 """Size of a baseline, at most."""
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A line of a file; the path is relative to the working folder where it is inside."""
 
     file: str
     line: int = 1
 
 
-class Result(NamedTuple):
+class ReviewResult(NamedTuple):
     """One thing that is wrong.
 
     ``rule`` is what kind of thing, as in reports in JSON; ``where`` a block, wire or variable of
@@ -51,13 +51,13 @@ class Result(NamedTuple):
     text: str
     where: str = ""
     about: str = ""
-    place: Place = Place("")
+    place: FilePlace = FilePlace("")
 
 
 class Review(NamedTuple):
     """All results of a check, each with its identity."""
 
-    results: Sequence[tuple[str, Result]]
+    results: Sequence[tuple[str, ReviewResult]]
 
     def beyond(self, known: Iterable[str]) -> Review:
         """The results that are none of the known ones."""
@@ -73,7 +73,7 @@ _FIRST_NAMES = {
 """Rules that have another name than in the first version, by which identities keep them."""
 
 
-def review(results: Iterable[Result]) -> Review:
+def review(results: Iterable[ReviewResult]) -> Review:
     """Results with their identities; several of one kind at one place are counted."""
     counts: Counter[str] = Counter()
     found = []
@@ -95,30 +95,32 @@ def results_of(
     checks: Iterable[Check] = (),
     findings: Iterable[Finding] = (),
     files: Mapping[str, str] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[ReviewResult]:
     """What is wrong with one diagram or model.
 
     ``files`` are those of a program, as ``references.Captured`` has them. Remarks and warnings
     about the file itself are left out.
     """
     reference = parse_reference(subject)
-    home = Place(_relative(reference.file if reference else subject))
+    home = FilePlace(_relative(reference.file if reference else subject))
     subject = _relative(subject)
     for problem in problems:
         if problem.is_error:
             d = problem.diagnostic
-            place = Place(home.file, problem.line or 1)
-            yield Result(subject, d.code or "problem", "error", d.what, str(d.location), "", place)
+            place = FilePlace(home.file, problem.line or 1)
+            yield ReviewResult(
+                subject, d.code or "problem", "error", d.what, str(d.location), "", place
+            )
     for outcome in outcomes:
         for breach in outcome.breaches:
             text = f"{outcome.contract} is broken. {breach.sentence}"
             about = f"{outcome.contract} {breach.loss}"
             place = written_place(breach.written, files or {}) or home
-            yield Result(subject, "contract", "error", text, breach.subject, about, place)
+            yield ReviewResult(subject, "contract", "error", text, breach.subject, about, place)
     for check in checks:
         if check.is_wrong:
             text = f"The rule of this block gives another derivative. {check.sentence}"
-            yield Result(subject, "wrong_rule", "error", text, check.block, "", home)
+            yield ReviewResult(subject, "wrong_rule", "error", text, check.block, "", home)
     for finding in findings:
         level: Level = "error" if finding.complaint.is_error else "warning"
         about = f"{finding.loss or ''} {finding.culprit}"
@@ -126,7 +128,7 @@ def results_of(
         text = finding.sentence
         if finding.cure and finding.cure not in text:
             text = f"{text} {finding.cure}"
-        yield Result(subject, finding.complaint.name, level, text, finding.key, about, place)
+        yield ReviewResult(subject, finding.complaint.name, level, text, finding.key, about, place)
 
 
 def _relative(path: str | PurePath) -> str:
@@ -135,12 +137,12 @@ def _relative(path: str | PurePath) -> str:
     return (absolute.relative_to(Path.cwd()) if inside else absolute).as_posix()
 
 
-def written_place(written: str, files: Mapping[str, str]) -> Place | None:
+def written_place(written: str, files: Mapping[str, str]) -> FilePlace | None:
     """The place of a line as diagrams have it, ``model.py:42: text``, if its file is known."""
     found = _LINE.fullmatch(written)
     if found is None or found["file"] not in files:
         return None
-    return Place(files[found["file"]], int(found["number"]))
+    return FilePlace(files[found["file"]], int(found["number"]))
 
 
 # ---- SARIF ------------------------------------------------------------------------------------
@@ -173,7 +175,7 @@ def sarif(found: Review, version: str) -> dict[str, Any]:
     }
 
 
-def _result(identity: str, result: Result) -> dict[str, Any]:
+def _result(identity: str, result: ReviewResult) -> dict[str, Any]:
     place: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": {"uri": _uri(result.place.file)},

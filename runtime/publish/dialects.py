@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.calculus.choices.choice import SYSTEMS
 from gradwire.runtime.flow import dialects
-from gradwire.runtime.publish.text import Table
+from gradwire.runtime.publish.text import TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import Dialects, ObservedFlow
 
 
-def dialect_table(observed: ObservedFlow) -> Table:
+def dialect_table(observed: ObservedFlow) -> TextTable:
     """A row a variable: what each system reports, and where SGD with weight decay ends.
 
     A last column has the blocks at which systems differ, where there are any.
@@ -33,7 +33,7 @@ def dialect_table(observed: ObservedFlow) -> Table:
     if any(reasons):
         head = (*head, "why they differ")
         rows = [(*row, reason) for row, reason in zip(rows, reasons, strict=True)]
-    return Table("In other systems", head, tuple(rows))
+    return TextTable("In other systems", head, tuple(rows))
 
 
 def dialects_json(observed: ObservedFlow) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gradwire.runtime.flow import observe
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.tools.effects import Effect, effects
 from gradwire.runtime.publish.problems import Problem
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -80,7 +80,7 @@ class DiffReport:
             return [*parts, "No difference."]
         if self.changes.head:
             rows = tuple(_field_row(changed) for changed in self.changes.head)
-            parts.append(Table("Diagram", _COLUMNS, rows))
+            parts.append(TextTable("Diagram", _COLUMNS, rows))
         for page in self.changes.pages:
             parts += _page_parts(page, self.changes)
         return [*parts, *_effect_parts(self.effects)]
@@ -141,7 +141,7 @@ def _page_parts(page: PageChanges, changes: DiagramChanges) -> Iterator[Part]:
     elif page.was != page.page:
         title += f" (was {page.was})"
     rows = tuple(_page_rows(page, changes))
-    yield Table(title, _COLUMNS, rows) if rows else title
+    yield TextTable(title, _COLUMNS, rows) if rows else title
 
 
 def _page_rows(page: PageChanges, changes: DiagramChanges) -> Iterator[tuple[str, str, str]]:
@@ -253,10 +253,10 @@ def _effect_parts(effects: Effects) -> Iterator[Part]:
             yield f"Losses that are {word}: {_few(losses)}."
     if effects.changed:
         rows = tuple((each.name, _WORDS[each.effect], _why(each)) for each in effects.changed)
-        yield Table("Gradients of variables", ("variable", "gradient", "why"), rows)
+        yield TextTable("Gradients of variables", ("variable", "gradient", "why"), rows)
     if effects.wires:
         states = tuple((w, was.value, now.value) for w, (was, now) in effects.wires.items())
-        yield Table("Wires in another state", ("wire", "before", "after"), states)
+        yield TextTable("Wires in another state", ("wire", "before", "after"), states)
 
 
 def _why(effect: VariableEffect) -> str:

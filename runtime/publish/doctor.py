@@ -8,7 +8,7 @@ from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.tools.causes import causes
 from gradwire.runtime.publish.report import NO_LOSS
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import Cause, Finding
@@ -38,7 +38,7 @@ class DoctorReport:
         rows = [
             row for rank, cause in enumerate(causes(self.findings), 1) for row in _rows(rank, cause)
         ]
-        return [self.file, Table("Findings", ("", "what", "where", "why"), tuple(rows))]
+        return [self.file, TextTable("Findings", ("", "what", "where", "why"), tuple(rows))]
 
     def to_json(self) -> dict[str, Any]:
         """``{"report": "doctor", "version": 2, …}``."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.lazy import MANY, known_length
 from gradwire.runtime.publish.report import NO_LOSS, heading
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
@@ -62,13 +62,13 @@ class FlowReport:
             if loss in (self.left_out or ()):
                 continue
             rows = tuple((self.sources[target], target, *row) for target, *row in wires[loss])
-            parts.append(Table(f"Wires, for {loss}", ("from", "to", "state", "why"), rows))
+            parts.append(TextTable(f"Wires, for {loss}", ("from", "to", "state", "why"), rows))
             if variables[loss]:
                 head = ("variable", "state", "why")
-                parts.append(Table(f"Variables, for {loss}", head, tuple(variables[loss])))
+                parts.append(TextTable(f"Variables, for {loss}", head, tuple(variables[loss])))
         if self.badges:
             rows = tuple((b.mark.value, b.key or "-", b.sentence) for b in self.badges)
-            parts.append(Table("Badges", ("badge", "where", "why"), rows))
+            parts.append(TextTable("Badges", ("badge", "where", "why"), rows))
         return parts
 
     def to_json(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks import Tensor
 from gradwire.runtime.flow import ledger, loss_matrix
 from gradwire.runtime.flow.words.formatting import number, size
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import ObservedFlow
@@ -30,7 +30,9 @@ def ledger_parts(observed: ObservedFlow) -> list[Part]:
             rows.append((port, entry.by, size(entry.amount), shown))
         if len(account.entries) > 1:
             rows.append((port, "sum", size(account.total), ""))
-    parts: list[Part] = [Table("Ledger", ("port", "from", "contribution", "share"), tuple(rows))]
+    parts: list[Part] = [
+        TextTable("Ledger", ("port", "from", "contribution", "share"), tuple(rows))
+    ]
     if len(observed.losses) > 1:
         parts.append(_matrix(observed))
     return parts
@@ -62,14 +64,14 @@ def ledger_json(observed: ObservedFlow) -> dict[str, Any]:
     }
 
 
-def _matrix(observed: ObservedFlow) -> Table:
+def _matrix(observed: ObservedFlow) -> TextTable:
     """In each cell the root mean square, and the cosine with the gradient of all losses."""
     matrix = loss_matrix(observed)
     rows = tuple(
         (name, *(_cell(matrix.norms[a][name], matrix.cosines[a][name]) for a in matrix.losses))
         for name in matrix.variables
     )
-    return Table("Losses against variables: rms, cosine", ("variable", *matrix.losses), rows)
+    return TextTable("Losses against variables: rms, cosine", ("variable", *matrix.losses), rows)
 
 
 def _cell(rms: float | None, cosine: float | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.calculus.choices.markdown import notes
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -43,7 +43,7 @@ _WORDS = {
 def library_parts(families: Mapping[str, Sequence[type[Block]]]) -> list[Part]:
     """One table a family: type, symbol, first line of the docstring."""
     return [
-        Table(
+        TextTable(
             family,
             ("block", "symbol", "what it does"),
             tuple((c.type_name(), c.symbol, c.summary()) for c in classes),
@@ -65,12 +65,12 @@ def block_parts(cls: type[Block]) -> list[Part]:
         parts.append("\n".join(["Where systems disagree", *record["elsewhere"]]))
     if cls.inputs:
         rows = tuple((p.name + " …" * p.variadic, _unwired(p)) for p in cls.inputs)
-        parts.append(Table("Inputs", ("port", "when it is not wired"), rows))
+        parts.append(TextTable("Inputs", ("port", "when it is not wired"), rows))
     if cls.outputs:
         parts.append("Outputs  " + ", ".join(cls.outputs))
     if record["parameters"]:
         parts.append(
-            Table(
+            TextTable(
                 "Parameters",
                 ("parameter", "type", "default", "meaning"),
                 tuple(

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from gradwire.runtime.publish.printable import one_line
 
 if TYPE_CHECKING:
-    from gradwire.runtime.lessons.quiz.question import Option, Question
+    from gradwire.runtime.lessons.quiz.question import AnswerOption, Question
     from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 
 LETTERS = "ABCD"
@@ -44,7 +44,7 @@ def gift(title: str, questions: Sequence[Question], diagrams: QuestionDiagrams) 
     return "\n\n".join(parts) + "\n"
 
 
-def _gift_option(option: Option, question: Question) -> str:
+def _gift_option(option: AnswerOption, question: Question) -> str:
     said_of_it = _escaped(said(option))
     if question.is_numerical:
         weight = "" if option.is_right else "%0%"
@@ -52,7 +52,7 @@ def _gift_option(option: Option, question: Question) -> str:
     return f"{'=' if option.is_right else '~'}{_escaped(option.text)}#{said_of_it}"
 
 
-def _answers(question: Question) -> Sequence[Option]:
+def _answers(question: Question) -> Sequence[AnswerOption]:
     """The options that a format can have: numbers, the right one first, where one is typed."""
     if not question.is_numerical:
         return question.options
@@ -60,7 +60,7 @@ def _answers(question: Question) -> Sequence[Option]:
     return sorted(numbers, key=lambda option: not option.is_right)
 
 
-def _tolerance(option: Option) -> float:
+def _tolerance(option: AnswerOption) -> float:
     """How far from a number one may be that is taken for it."""
     return _TOLERANCE * abs(option.number or 0.0) or _TOLERANCE
 
@@ -153,7 +153,7 @@ def _text(
     return found
 
 
-def said(option: Option) -> str:
+def said(option: AnswerOption) -> str:
     """What is said to who chose an option: the misconception by name, and what is so."""
     return option.feedback if option.is_right else f"{option.misconception}: {option.feedback}"
 

@@ -21,7 +21,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.flow.numbers.origins import Values
 from gradwire.runtime.flow.words.formatting import number, size
 from gradwire.runtime.publish.printable import one_line, title_line
-from gradwire.runtime.publish.text import Part, Table, array_text
+from gradwire.runtime.publish.text import Part, TextTable, array_text
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -34,7 +34,7 @@ NO_LOSS = "No loss, so nothing is differentiated. Add a Loss block, or name a po
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class ReportedVariable:
     """A variable's value, its gradient (None where none arrives), and its verdict over all losses.
 
     ``verdict`` is None where nothing was differentiated.
@@ -72,7 +72,7 @@ class RunReport:
     title: str = ""
     losses: tuple[str, ...] = ()
     values: Mapping[str, Array] = field(default_factory=dict)
-    variables: Mapping[str, Variable] = field(default_factory=dict)
+    variables: Mapping[str, ReportedVariable] = field(default_factory=dict)
     wires: Mapping[str, Contribution] = field(default_factory=dict)
     thrown_away: Mapping[str, Array | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
@@ -101,12 +101,12 @@ class RunReport:
             for port, value in self.values.items()
         )
         rows += tuple((port, "", "", json.dumps(item)) for port, item in self.passive.items())
-        parts.append(Table("Values", ("port", "shape", "dtype", "value"), rows))
+        parts.append(TextTable("Values", ("port", "shape", "dtype", "value"), rows))
         if self.wires:
             parts.append(self._wire_table())
         if self.thrown_away:
             arrived = tuple((port, _gradient_text(g)) for port, g in self.thrown_away.items())
-            parts.append(Table("Discarded at a stop", ("port", "gradient"), arrived))
+            parts.append(TextTable("Discarded at a stop", ("port", "gradient"), arrived))
         return [*parts, *self._view_parts()]
 
     def to_json(self) -> dict[str, Any]:
@@ -155,19 +155,19 @@ class RunReport:
             for block, picture in self.views.items()
         )
         drawn = ((block, sketch(picture)) for block, picture in self.views.items())
-        table = Table("Views", ("block", "shows", "not shown"), rows)
+        table = TextTable("Views", ("block", "shows", "not shown"), rows)
         return [table, *(f"{block}\n{text}" for block, text in drawn if text)]
 
-    def _variable_table(self) -> Table:
+    def _variable_table(self) -> TextTable:
         head = ("variable", "shape", "dtype", "value", "gradient", "why")
         rows = []
         for name, v in self.variables.items():
             row = (name, str(v.value.shape), v.value.dtype.name, array_text(v.value))
             reason = (_gradient_text(v.gradient), v.verdict.sentence) if v.verdict else ()
             rows.append((*row, *reason))
-        return Table("Variables", head if self.losses else head[:4], tuple(rows))
+        return TextTable("Variables", head if self.losses else head[:4], tuple(rows))
 
-    def _wire_table(self) -> Table:
+    def _wire_table(self) -> TextTable:
         rows = tuple(
             (
                 wire.source,
@@ -178,7 +178,7 @@ class RunReport:
             )
             for target, wire in self.wires.items()
         )
-        return Table("Wires", ("from", "to", "state", "size", "brings back"), rows)
+        return TextTable("Wires", ("from", "to", "state", "size", "brings back"), rows)
 
 
 def _size_text(wire: Contribution) -> str:
@@ -202,7 +202,9 @@ def run_report(
         run.losses,
         run.values,
         {
-            name: Variable(value, run.gradients.get(name), flow.variable(name) if flow else None)
+            name: ReportedVariable(
+                value, run.gradients.get(name), flow.variable(name) if flow else None
+            )
             for name, value in values.items()
         },
         {

@@ -21,7 +21,7 @@ WRITTEN_OUT = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of cells under headings; the last column may be long."""
 
     title: str
@@ -29,7 +29,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Part: TypeAlias = Table | str
+Part: TypeAlias = TextTable | str
 
 
 def number_text(item: bool | int | float) -> str:
@@ -93,7 +93,7 @@ def _visible_part(part: Part) -> Part:
     if isinstance(part, str):
         return visible(part)
     rows = tuple(tuple(map(visible, row)) for row in part.rows)
-    return Table(one_line(part.title), tuple(map(visible, part.columns)), rows)
+    return TextTable(one_line(part.title), tuple(map(visible, part.columns)), rows)
 
 
 def _nested(data: Any) -> str:
@@ -102,7 +102,7 @@ def _nested(data: Any) -> str:
     return number_text(data)
 
 
-def _aligned(table: Table) -> str:
+def _aligned(table: TextTable) -> str:
     lines = [table.columns, *(tuple(" ".join(c.split()) for c in row) for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [

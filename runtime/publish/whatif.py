@@ -9,7 +9,7 @@ from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.engine.norms import rms
 from gradwire.runtime.flow.words.formatting import size
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow import Comparison, Difference
@@ -35,14 +35,14 @@ class WhatIfReport:
                 for variable, d in self.comparison.variables(loss).items()
             )
             parts.append(
-                Table(f"Variables, for {name}", ("variable", "before", "after", "change"), rows)
+                TextTable(f"Variables, for {name}", ("variable", "before", "after", "change"), rows)
             )
             changed = tuple(
                 (wire, before.value if before else "-", after.value)
                 for wire, (before, after) in self.comparison.changed(loss).items()
             )
             if changed:
-                parts.append(Table(f"Wires, for {name}", ("wire", "before", "after"), changed))
+                parts.append(TextTable(f"Wires, for {name}", ("wire", "before", "after"), changed))
             else:
                 parts.append(f"For {name}, no wire changes state.")
         return parts

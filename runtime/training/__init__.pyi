@@ -2,7 +2,7 @@ from gradwire.runtime.training.alarms import Alarm as Alarm
 from gradwire.runtime.training.course import stored as stored
 from gradwire.runtime.training.curves import (
     Points as Points,
-    Recording as Recording,
+    CurveRecording as CurveRecording,
     csv_of as csv_of,
 )
 from gradwire.runtime.training.optimisers import SGD as SGD, rate as rate
@@ -15,9 +15,9 @@ from gradwire.runtime.training.process.messages import (
     Frame as Frame,
     Go as Go,
     Lane as Lane,
-    Pace as Pace,
+    PlayPace as PlayPace,
     Play as Play,
-    Report as Report,
+    CoursesReport as CoursesReport,
     States as States,
     Stop as Stop,
     Take as Take,
@@ -30,7 +30,7 @@ from gradwire.runtime.training.process.process import (
 )
 from gradwire.runtime.training.recipe import (
     FieldPath as FieldPath,
-    Remark as Remark,
+    RecipeRemark as RecipeRemark,
     examine as examine,
     variables_of as variables_of,
 )

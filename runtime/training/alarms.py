@@ -32,7 +32,7 @@ AGAIN = 1024
 """Steps that trouble must have gone for before there is another alarm about it."""
 
 
-class Trouble(StrEnum):
+class AlarmKind(StrEnum):
     """What an alarm is about; the value is its name in words."""
 
     NOT_FINITE = "not finite"
@@ -44,20 +44,20 @@ class Trouble(StrEnum):
 
 
 _STATES = {
-    State.NONFINITE: Trouble.NOT_FINITE,
-    State.EXPLODING: Trouble.EXPLODING,
-    State.VANISHING: Trouble.VANISHING,
-    State.ZERO: Trouble.DEAD,
+    State.NONFINITE: AlarmKind.NOT_FINITE,
+    State.EXPLODING: AlarmKind.EXPLODING,
+    State.VANISHING: AlarmKind.VANISHING,
+    State.ZERO: AlarmKind.DEAD,
 }
-_SMALL = (Trouble.VANISHING, Trouble.DEAD)
-_COUNTED = frozenset(Trouble) - {Trouble.RISING}
+_SMALL = (AlarmKind.VANISHING, AlarmKind.DEAD)
+_COUNTED = frozenset(AlarmKind) - {AlarmKind.RISING}
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
     """Trouble that lasts: the block at which it begins, and the first step that showed it."""
 
-    trouble: Trouble
+    trouble: AlarmKind
     block: InstancePath
     step: int
     sentence: str
@@ -79,10 +79,10 @@ class Alarms:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[Trouble, tuple[int, int, _Sign]] = {}
+        self._runs: dict[AlarmKind, tuple[int, int, _Sign]] = {}
         """By trouble how often in a row it was seen, the first step, and its sign then."""
         self._rising = _Rising()
-        self._latest: dict[Trouble, int] = {}
+        self._latest: dict[AlarmKind, int] = {}
         """The last step of trouble of which there was an alarm."""
         self._first: float | None = None
         self._now = math.nan
@@ -106,13 +106,13 @@ class Alarms:
         ``observed`` is the flow at the values of that step. ``moved`` is by how much each variable
         changed in one step as a share of its size, None for one that no optimiser updated.
         """
-        signs: dict[Trouble, _Sign] = {}
+        signs: dict[AlarmKind, _Sign] = {}
         if observed is not None:
             signs |= self._of_flow(observed)
             signs |= _still(observed, moved or {})
         found = []
-        for trouble in Trouble:
-            if trouble is Trouble.RISING:
+        for trouble in AlarmKind:
+            if trouble is AlarmKind.RISING:
                 found += self.rising(step)
                 continue
             if trouble not in signs:
@@ -127,7 +127,7 @@ class Alarms:
                 found.append(_alarm(trouble, since, sign))
         return found
 
-    def calm(self, troubles: Iterable[Trouble]) -> None:
+    def calm(self, troubles: Iterable[AlarmKind]) -> None:
         """Count these as gone, since the numbers of a step leave no doubt."""
         for trouble in troubles:
             self._runs.pop(trouble, None)
@@ -136,24 +136,24 @@ class Alarms:
         """What the losses alone say at a step; other trouble goes on as it was."""
         loss = self._rising.loss()
         if loss is None:
-            self._runs.pop(Trouble.RISING, None)
+            self._runs.pop(AlarmKind.RISING, None)
             return []
         text = f"{loss.block} has risen since step {self._rising.since}"
         hits, since, sign = self._runs.get(
-            Trouble.RISING, (0, self._rising.since, _Sign(loss.block, text))
+            AlarmKind.RISING, (0, self._rising.since, _Sign(loss.block, text))
         )
-        self._runs[Trouble.RISING] = hits + 1, since, sign
-        return [] if hits else [_alarm(Trouble.RISING, since, sign)]
+        self._runs[AlarmKind.RISING] = hits + 1, since, sign
+        return [] if hits else [_alarm(AlarmKind.RISING, since, sign)]
 
     @property
     def is_counting(self) -> bool:
         """Whether there is trouble that was not seen often enough yet."""
         return any(hits < PATIENCE for t, (hits, _, _) in self._runs.items() if t in _COUNTED)
 
-    def _of_flow(self, observed: ObservedFlow) -> dict[Trouble, _Sign]:
-        signs: dict[Trouble, _Sign] = {}
+    def _of_flow(self, observed: ObservedFlow) -> dict[AlarmKind, _Sign]:
+        signs: dict[AlarmKind, _Sign] = {}
         if (origin := _maker(observed)) is not None:
-            signs[Trouble.NOT_FINITE] = _Sign(origin.block, origin.sentence.rstrip("."))
+            signs[AlarmKind.NOT_FINITE] = _Sign(origin.block, origin.sentence.rstrip("."))
         if not set(_STATES).intersection(observed.states().values()):
             return signs
         getting = {
@@ -197,7 +197,7 @@ def _effect(state: State) -> str:
     return complaint.effect if complaint else ""
 
 
-def _still(observed: ObservedFlow, moved: Mapping[str, float | None]) -> dict[Trouble, _Sign]:
+def _still(observed: ObservedFlow, moved: Mapping[str, float | None]) -> dict[AlarmKind, _Sign]:
     """The first variable that has gradient, and that an optimiser updates in vain."""
     for name in observed.program.trainable:
         ratio = moved.get(name)
@@ -208,18 +208,18 @@ def _still(observed: ObservedFlow, moved: Mapping[str, float | None]) -> dict[Tr
             text = (
                 f"{name} gets a gradient, and a step changes it by less than {STILL:g} of its size"
             )
-            return {Trouble.NOT_MOVING: _Sign(PortPath(name).block, text)}
+            return {AlarmKind.NOT_MOVING: _Sign(PortPath(name).block, text)}
     return {}
 
 
-def _alarm(trouble: Trouble, since: int, sign: _Sign) -> Alarm:
+def _alarm(trouble: AlarmKind, since: int, sign: _Sign) -> Alarm:
     what = {
-        Trouble.NOT_FINITE: "NaN or ∞",
-        Trouble.EXPLODING: "Exploding gradient",
-        Trouble.VANISHING: "Vanishing gradient",
-        Trouble.DEAD: "No gradient left: it is 0",
-        Trouble.NOT_MOVING: "Not moving",
-        Trouble.RISING: "The loss rises",
+        AlarmKind.NOT_FINITE: "NaN or ∞",
+        AlarmKind.EXPLODING: "Exploding gradient",
+        AlarmKind.VANISHING: "Vanishing gradient",
+        AlarmKind.DEAD: "No gradient left: it is 0",
+        AlarmKind.NOT_MOVING: "Not moving",
+        AlarmKind.RISING: "The loss rises",
     }[trouble]
     sentence = f"{what} from step {since} on, first at {sign.block}: {sign.text}."
     return Alarm(trouble, sign.block, since, sentence)

@@ -19,10 +19,10 @@ from gradwire.runtime.diagram.pages import Address, resolve
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.storing import with_values
-from gradwire.runtime.training.curves import Recording
+from gradwire.runtime.training.curves import CurveRecording
 from gradwire.runtime.training.ring import LIMIT, Ring
 from gradwire.runtime.training.trainer import Trainer
-from gradwire.runtime.training.watch import Watch, share
+from gradwire.runtime.training.watch import AlarmWatch, share
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -65,13 +65,13 @@ class Course:
         _require_trainable(self.session)
         given = training if diagram.training is None else None
         self.trainer = Trainer(self.session, given)
-        self.recording = Recording(name)
+        self.recording = CurveRecording(name)
         self.recording.losses = tuple(self.session.losses)
         self.alarms: list[Alarm] = []
         """Alarms since ``take_alarms``."""
         self.on_numbers: Callable[[int, Mapping[str, float | None]], object] | None = None
         """Called with the numbers that steps add to the curves."""
-        self._watch = Watch(self.trainer)
+        self._watch = AlarmWatch(self.trainer)
         self._every: frozenset[str] = frozenset()
         """The curves that have a number for every step."""
         self.ring: Ring[_Kept] = Ring(limit)
@@ -139,7 +139,7 @@ class Course:
         """
         self.recording = self.recording.copy(name, self.step)
         self.ring.forget_after(self.step)
-        self._watch = Watch(self.trainer)
+        self._watch = AlarmWatch(self.trainer)
 
     def resume(self, state: TrainerState, past: Iterable[TrainerState] = ()) -> None:
         """Go on from a state of another course of this diagram, whose steps can be reached from the

@@ -161,7 +161,7 @@ class Curve:
         self._size, self.bucket = half, self.bucket * 2
 
 
-class Recording:
+class CurveRecording:
     """The curves of one run, by name, in bounded memory.
 
     Names are those of the columns of a ``History``: ports for losses and watched values,
@@ -228,9 +228,9 @@ class Recording:
         curve = self._curves.get(name)
         return None if curve is None or not len(curve) else curve.last
 
-    def copy(self, name: str, upto: int) -> Recording:
+    def copy(self, name: str, upto: int) -> CurveRecording:
         """A recording that goes on from a step of this one."""
-        made = Recording(name)
+        made = CurveRecording(name)
         with self._lock:
             made.step, made.left_out = min(upto, self.step), self.left_out
             made._refused, made.losses = set(self._refused), self.losses
@@ -264,7 +264,7 @@ class Recording:
         return made
 
 
-def csv_of(recordings: Sequence[Recording]) -> str:
+def csv_of(recordings: Sequence[CurveRecording]) -> str:
     """The text of a CSV file: a line for each run and step that has numbers; see ``table``."""
     tables = [(recording.name, *recording.table()) for recording in recordings]
     columns = list(dict.fromkeys(name for _, names, _ in tables for name in names))

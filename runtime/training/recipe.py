@@ -28,7 +28,7 @@ FieldPath: TypeAlias = tuple[str | int, ...]
 """Where something is in a recipe: ``("optimisers", 0, "variables")``."""
 
 
-class Remark(NamedTuple):
+class RecipeRemark(NamedTuple):
     """What is wrong with a field of a recipe, or, unless it ``is_error``, worth saying."""
 
     field: FieldPath
@@ -97,7 +97,7 @@ def resolve(training: Training, program: Program) -> Recipe:
     return recipe
 
 
-def examine(training: Training, program: Program) -> list[Remark]:
+def examine(training: Training, program: Program) -> list[RecipeRemark]:
     """All that is wrong with a recipe, and what is worth saying about it, by field."""
     resolver = _Resolver(program)
     resolver.recipe(training)
@@ -114,7 +114,7 @@ class _Resolver:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self.remarks: list[Remark] = []
+        self.remarks: list[RecipeRemark] = []
 
     def recipe(self, training: Training) -> Recipe:
         self._names("optimisers", "optimiser", training.optimisers)
@@ -138,7 +138,7 @@ class _Resolver:
         try:
             Arithmetic(rule.method)
         except RunError as error:
-            self.remarks.append(Remark((*at, "method"), error))
+            self.remarks.append(RecipeRemark((*at, "method"), error))
         variables = variables_of(rule, self._program)
         for i, pattern in enumerate(rule.variables):
             self._require_variable((*at, "variables", i), pattern, f"of {rule.name}")
@@ -280,7 +280,7 @@ class _Resolver:
             find_port(self._program, place)
             return traced_ports(self._program, [place])
         except RunError as error:
-            self.remarks.append(Remark(at, error))
+            self.remarks.append(RecipeRemark(at, error))
         except GradwireError as error:
             self._wrong(at, error.what)
         return ()
@@ -330,7 +330,7 @@ class _Resolver:
         next_step: str | None = None,
     ) -> None:
         error = RunError(what, location=location, expected=expected, got=got, next_step=next_step)
-        self.remarks.append(Remark(field, error))
+        self.remarks.append(RecipeRemark(field, error))
 
     def _say(self, field: FieldPath, what: str) -> None:
-        self.remarks.append(Remark(field, RunError(what), is_error=False))
+        self.remarks.append(RecipeRemark(field, RunError(what), is_error=False))

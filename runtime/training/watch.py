@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.flow import observe
-from gradwire.runtime.training.alarms import STILL, Alarms, Trouble
+from gradwire.runtime.training.alarms import STILL, AlarmKind, Alarms
 from gradwire.runtime.training.iterations.validation import in_phase
 
 if TYPE_CHECKING:
@@ -50,15 +50,15 @@ class Sight(StrEnum):
 
 
 _SHOWN_BY = {
-    Trouble.VANISHING: Sight.SMALL,
-    Trouble.DEAD: Sight.SMALL,
-    Trouble.EXPLODING: Sight.LARGE,
-    Trouble.NOT_MOVING: Sight.STILL,
+    AlarmKind.VANISHING: Sight.SMALL,
+    AlarmKind.DEAD: Sight.SMALL,
+    AlarmKind.EXPLODING: Sight.LARGE,
+    AlarmKind.NOT_MOVING: Sight.STILL,
 }
 """Trouble that can't be without a sight."""
 
 
-class Watch:
+class AlarmWatch:
     """Gives the alarms of a trainer, by what is cheap to know of each iteration: the sizes of all
     gradients and variables, and whether numbers became NaN or infinite on the way.
 

@@ -12,12 +12,12 @@ from gradwire.runtime.views.pictures import (
     HistogramPicture as HistogramPicture,
     ImagePicture as ImagePicture,
     Line as Line,
-    Marks as Marks,
+    PointMarks as PointMarks,
     NoPicture as NoPicture,
     Picture as Picture,
     PlotPicture as PlotPicture,
     Scale as Scale,
     ScatterPicture as ScatterPicture,
 )
-from gradwire.runtime.views.plot import Recorded as Recorded
+from gradwire.runtime.views.plot import RecordedNumbers as RecordedNumbers
 from gradwire.runtime.views.views import Views as Views

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradwire.runtime.views.axes import Axis, Floats
-    from gradwire.runtime.views.pictures import Marks, Scale
+    from gradwire.runtime.views.pictures import PointMarks, Scale
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, width and height, px."""
@@ -147,7 +147,7 @@ def _places(points: Floats, x: Axis, y: Axis, box: Box) -> Floats:
 
 
 def _marks(
-    marks: Sequence[Marks], x: Axis, y: Axis, box: Box, *, field: bool = False
+    marks: Sequence[PointMarks], x: Axis, y: Axis, box: Box, *, field: bool = False
 ) -> Iterator[str]:
     """Discs and crosses; those over a field have a rim, which sets them off from its colours.
 
@@ -181,7 +181,7 @@ def _tenths(length: float) -> str:
     return f"{length:.1f}".removesuffix(".0")
 
 
-def _mark_colours(marks: Marks) -> list[str]:
+def _mark_colours(marks: PointMarks) -> list[str]:
     if marks.levels is None:
         return [_hex(CLASSES[0])] * len(marks.points)
     if marks.scale == "classes":

@@ -22,7 +22,7 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.views.colours import FIRST, NOT_FINITE
 from gradwire.runtime.views.contours import contour
 from gradwire.runtime.views.levels import levels_of, limits_of, remarks, span
-from gradwire.runtime.views.pictures import FieldPicture, Marks, NoPicture, Picture
+from gradwire.runtime.views.pictures import FieldPicture, NoPicture, Picture, PointMarks
 from gradwire.runtime.views.scatter import marks_of, plane, point_notes, thinned
 
 if TYPE_CHECKING:
@@ -290,8 +290,8 @@ def _drawn(block: Field, x: Axis, y: Axis, heights: Floats, points: Any, colour:
 
 
 def _by_column(
-    marks: tuple[Marks, ...], labels: tuple[str, ...], colour: Any, count: int
-) -> tuple[tuple[Marks, ...], tuple[str, ...]]:
+    marks: tuple[PointMarks, ...], labels: tuple[str, ...], colour: Any, count: int
+) -> tuple[tuple[PointMarks, ...], tuple[str, ...]]:
     """Marks and labels of a field of ``count`` columns: points of class 2 look like column 2, also
     where no point has class 1.
     """

@@ -51,7 +51,7 @@ class PlotPicture(Picture):
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
+class PointMarks:
     """Points (n, 2) and, where they have colours, a level 0 … 255 for each (n,).
 
     Of classes, level 1 is the first one; of shades, 1 is the least and 255 the greatest value.
@@ -69,7 +69,7 @@ class ScatterPicture(Picture):
 
     x: Axis
     y: Axis
-    marks: tuple[Marks, ...]
+    marks: tuple[PointMarks, ...]
     labels: tuple[str, ...] = ()
 
 
@@ -113,5 +113,5 @@ class FieldPicture(Picture):
     high: float
     centre: float
     lines: Floats = field(default_factory=lambda: np.zeros((0, 4)))
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[PointMarks, ...] = ()
     labels: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ MOST_STEPS = 2000
 """Steps of one line that are drawn; of more, these many evenly chosen ones are."""
 
 
-class Recorded(Protocol):
+class RecordedNumbers(Protocol):
     """What training remembers: numbers over steps, by column; those of ports under their paths."""
 
     @property
@@ -38,7 +38,7 @@ def plot(
     ports: Sequence[PortPath | None],
     values: Sequence[Any],
     step: int,
-    history: Recorded | None,
+    history: RecordedNumbers | None,
 ) -> Picture:
     """The picture of a Plot for its terms: their ports and present values, None where unknown."""
     lines = [
@@ -63,7 +63,7 @@ def plot(
 
 
 def _line(
-    block: Plot, port: PortPath | None, value: Any, step: int, history: Recorded | None
+    block: Plot, port: PortPath | None, value: Any, step: int, history: RecordedNumbers | None
 ) -> Line | None:
     """The recorded numbers of a term; without any, its present value, of an array the mean."""
     name = "literal" if port is None else str(port.block)

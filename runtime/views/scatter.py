@@ -10,7 +10,7 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.views.axes import Axis, axis_around
 from gradwire.runtime.views.colours import FIRST
 from gradwire.runtime.views.levels import levels_of, limits_of, span
-from gradwire.runtime.views.pictures import Marks, NoPicture, Picture, ScatterPicture
+from gradwire.runtime.views.pictures import NoPicture, Picture, PointMarks, ScatterPicture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def scatter(block: Scatter, points: Any, colour: Any, others: Any) -> Picture:
     x, y = plane(block, points, others)
     marks, labels, shades = marks_of(points, colour)
     if others is not None:
-        marks = (*marks, Marks(thinned(others), crosses=True))
+        marks = (*marks, PointMarks(thinned(others), crosses=True))
     return ScatterPicture(
         x=x,
         y=y,
@@ -53,13 +53,13 @@ def plane(block: Scatter | Field, *arrays: Any) -> tuple[Axis, Axis]:
     )
 
 
-def marks_of(points: Any, colour: Any) -> tuple[tuple[Marks, ...], tuple[str, ...], str]:
+def marks_of(points: Any, colour: Any) -> tuple[tuple[PointMarks, ...], tuple[str, ...], str]:
     """The marks of points, the names of their classes, and the range of their shades in words."""
     if points is None:
         return (), (), ""
     shown = thinned(points)
     if colour is None:
-        return (Marks(shown),), (), ""
+        return (PointMarks(shown),), (), ""
     values = thinned(np.asarray(colour).reshape(-1))
     every = _classes_of(np.asarray(colour))
     if every is not None:
@@ -68,10 +68,10 @@ def marks_of(points: Any, colour: Any) -> tuple[tuple[Marks, ...], tuple[str, ..
             first += 1
         levels = (first + np.searchsorted(every, values)).astype(np.uint8)
         names = tuple(number(each) for each in every)
-        return (Marks(shown, levels),), names, f"{len(names)} classes"
+        return (PointMarks(shown, levels),), names, f"{len(names)} classes"
     low, high = limits_of(colour, None, None)
     shades: Levels = levels_of(values, low, high)
-    return (Marks(shown, shades, "sequential"),), (), f"shades {span(low, high)}"
+    return (PointMarks(shown, shades, "sequential"),), (), f"shades {span(low, high)}"
 
 
 def _classes_of(colour: Array) -> Array | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
     from gradwire.runtime.engine.flat import Instance
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.views.plot import Recorded
+    from gradwire.runtime.views.plot import RecordedNumbers
 
 
 class Views:
@@ -34,7 +34,7 @@ class Views:
         program: Program,
         values: Mapping[Any, Any],
         step: int = 0,
-        history: Recorded | None = None,
+        history: RecordedNumbers | None = None,
     ) -> dict[InstancePath, Picture]:
         """A picture of each view, by path.
 
@@ -53,7 +53,7 @@ class Views:
         program: Program,
         values: Mapping[Any, Any],
         step: int,
-        history: Recorded | None,
+        history: RecordedNumbers | None,
     ) -> Picture:
         block, ports = instance.block, ports_of(program, instance)
         given = {port: _value(instance, port, at, values) for port, at in ports.items()}

@@ -17,7 +17,15 @@ from gradwire.blocks.library.recorded import MAX_PORTS
 from gradwire.runtime.flow.analyse import Flow, analyse
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.places import place_of
-from gradwire.runtime.watch.step import Call, Fate, Kind, Line, Region, Returned, Step
+from gradwire.runtime.watch.step import (
+    GradientFate,
+    Kind,
+    NoGradRegion,
+    RecordedStep,
+    Returned,
+    SourceLine,
+    StepCall,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.flow.words.states import Verdict
@@ -40,7 +48,7 @@ _CHECKPOINT = "CheckpointFunction"
 class Structure:
     """The diagram of a step, and where in it things are."""
 
-    step: Step
+    step: RecordedStep
     imported: Imported
     inferred: Mapping[str, Returned] = field(default_factory=dict)
     """Names of stops before numbers that came back into PyTorch, probably those that had left."""
@@ -56,7 +64,7 @@ class Structure:
         return None if key is None else self.flow.variable(key)
 
 
-def structure_of(step: Step, title: str = "step", *, source: bool = False) -> Structure:
+def structure_of(step: RecordedStep, title: str = "step", *, source: bool = False) -> Structure:
     """The structure of a step. With ``source`` blocks have the text of their lines, not only file
     and number.
     """
@@ -64,7 +72,7 @@ def structure_of(step: Step, title: str = "step", *, source: bool = False) -> St
 
 
 class _Making:
-    def __init__(self, step: Step, title: str, source: bool) -> None:
+    def __init__(self, step: RecordedStep, title: str, source: bool) -> None:
         self._step = step
         self._stage = Stage(title)
         self._source = source
@@ -72,24 +80,35 @@ class _Making:
         self._inferred: dict[str, Returned] = {}
         self._calls = self._with_returned()
 
-    def _with_returned(self) -> list[Call]:
+    def _with_returned(self) -> list[StepCall]:
         """The calls, with those that brought back numbers that had left before."""
         calls = list(self._step.calls)
-        left = [c for c in calls if c.fate is Fate.LEFT or c.name in ("numpy", "__array__")]
+        left = [c for c in calls if c.fate is GradientFate.LEFT or c.name in ("numpy", "__array__")]
         added = []
         for back in self._step.returned:
             before = [call for call in left if call.outputs[0] < back.values[0]]
             if before:
                 taken = before[-1].outputs
                 added.append(
-                    Call(back.name, back.line, back.path, taken, back.values, Fate.CUT, None, 0)
+                    StepCall(
+                        back.name,
+                        back.line,
+                        back.path,
+                        taken,
+                        back.values,
+                        GradientFate.CUT,
+                        None,
+                        0,
+                    )
                 )
                 self._inferred.setdefault(_name(before[-1]), back)
         return sorted([*calls, *added], key=lambda call: call.outputs[0])
 
     def made(self) -> Structure:
         step, stage = self._step, self._stage
-        step = Step(self._calls, step.kinds, step.tracked, step.names, step.leaves, step.losses)
+        step = RecordedStep(
+            self._calls, step.kinds, step.tracked, step.names, step.leaves, step.losses
+        )
         readers = step.readers()
         ends: dict[int, None] = {}
         reaching = step.needed(set(step.losses))
@@ -121,7 +140,7 @@ class _Making:
             single = value if value.size == 1 else self._stage.block("Sum", value, name=name)
             self._stage.loss(self._stage.reshape(single, ()), name)
 
-    def _variable(self, value: int, name: str, line: Line | None = None) -> None:
+    def _variable(self, value: int, name: str, line: SourceLine | None = None) -> None:
         _, shape = self._step.kinds[value]
         *module, own = name.split(".")
         with self._stage.at((), self._written(line) if line else ""):
@@ -129,14 +148,14 @@ class _Making:
                 name, shape, "zeros", module, own, trainable=self._step.tracked[value]
             )
 
-    def _written(self, line: Line) -> str:
+    def _written(self, line: SourceLine) -> str:
         if not line.number:
             return ""
         if not self._source:
             return place_of(*line).written
         return place_of(*line, linecache.getline(*line)).written
 
-    def _put_up(self, call: Call) -> None:
+    def _put_up(self, call: StepCall) -> None:
         stage, tracked = self._stage, self._step.tracked
         with stage.at(call.path, self._written(call.line)):
             given = [
@@ -151,14 +170,14 @@ class _Making:
             if tracked[value]:
                 self._variable(value, f"made{value}", call.line)
 
-    def _is_cut(self, call: Call, value: int) -> bool:
+    def _is_cut(self, call: StepCall, value: int) -> bool:
         if not self._step.tracked[value]:
             return False
-        lost = call.fate in (Fate.CUT, Fate.LEFT) or call.region is not None
+        lost = call.fate in (GradientFate.CUT, GradientFate.LEFT) or call.region is not None
         outside = value in call.enclosed and call.name != _CHECKPOINT
         return lost or outside or value in call.closed
 
-    def _stopped(self, call: Call, value: int) -> Staged:
+    def _stopped(self, call: StepCall, value: int) -> Staged:
         """A value behind a stop that has the name of what made it lose its gradient."""
         name, line, path = _name(call), call.line, call.path
         if value in call.closed or (value in call.enclosed and call.name != _CHECKPOINT):
@@ -168,7 +187,7 @@ class _Making:
         with self._stage.at(path, self._written(line)):
             return self._stage.block("StopGradient", self._staged[value], name=name)
 
-    def _block(self, call: Call, given: Sequence[Staged]) -> Sequence[Staged]:
+    def _block(self, call: StepCall, given: Sequence[Staged]) -> Sequence[Staged]:
         name = _name(call)
         while len(given) > MAX_PORTS:
             head = self._recorded(name, given[:MAX_PORTS], [_kind_of(given[0])])
@@ -200,6 +219,6 @@ def _plain(kind: Kind) -> Kind:
     return "bool" if dtype == "bool" else "int64", shape
 
 
-def _name(call: Call | Region) -> str:
+def _name(call: StepCall | NoGradRegion) -> str:
     name = _NAMES.get(call.name, call.name)
     return name.removesuffix(".__get__").strip("_") or "call"

@@ -28,7 +28,7 @@ code { overflow-wrap: anywhere; }
 """
 
 
-class Row(NamedTuple):
+class ParameterRow(NamedTuple):
     """What is known of one parameter."""
 
     name: str
@@ -51,7 +51,7 @@ class Report:
 
     model: str
     steps: int
-    rows: tuple[Row, ...]
+    rows: tuple[ParameterRow, ...]
     found: tuple[Found, ...]
     well: str = ""
     """What can be said where nothing was found, of the step that was captured whole."""

@@ -22,19 +22,19 @@ Kind: TypeAlias = tuple[str, tuple[int, ...]]
 """The dtype and the shape of a value."""
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a program, by file; number 0 where it is not known."""
 
     file: str = ""
     number: int = 0
 
 
-def shown(line: Line) -> str:
+def shown(line: SourceLine) -> str:
     """A line as sentences have it: ``model.py:42``; empty where it is not known."""
     return place_of(*line).line if line.number else ""
 
 
-class Fate(Enum):
+class GradientFate(Enum):
     """What became of gradient in a call."""
 
     TRACKED = auto()
@@ -47,25 +47,25 @@ class Fate(Enum):
     """The result is a Python number."""
 
 
-class Region(NamedTuple):
+class NoGradRegion(NamedTuple):
     """Where gradient was off: what turned it off, ``no_grad``, and the line that did."""
 
     name: str
-    line: Line
+    line: SourceLine
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class StepCall:
     """One call of a function of PyTorch."""
 
     name: str
-    line: Line
+    line: SourceLine
     path: tuple[Part, ...]
     """The modules that it was made in."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    fate: Fate
-    region: Region | None
+    fate: GradientFate
+    region: NoGradRegion | None
     sequence: int
     """The number of autograd's next node when the call had returned."""
     enclosed: tuple[int, ...] = ()
@@ -83,7 +83,7 @@ class Returned(NamedTuple):
     """Numbers that came into PyTorch from outside: a tensor made of a list or an array."""
 
     name: str
-    line: Line
+    line: SourceLine
     path: tuple[Part, ...]
     values: tuple[int, ...]
 
@@ -92,50 +92,50 @@ class Change(NamedTuple):
     """A write into a tensor."""
 
     name: str
-    line: Line
+    line: SourceLine
     shape: tuple[int, ...]
 
 
-class Leaf(NamedTuple):
+class StrayLeaf(NamedTuple):
     """A trained tensor that is no parameter of the model: where it was read first."""
 
-    line: Line
+    line: SourceLine
     is_gone: bool
     """Whether it no longer existed when the step had ended."""
     identity: int
 
 
 @dataclass(eq=False)
-class Step:
+class RecordedStep:
     """A record of one training step."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[StepCall] = field(default_factory=list)
     kinds: list[Kind] = field(default_factory=list)
     """Of each value."""
     tracked: list[bool] = field(default_factory=list)
     """Whether autograd keeps track of each value."""
     names: dict[int, str] = field(default_factory=dict)
     """Of parameters, by their values."""
-    leaves: dict[int, Leaf] = field(default_factory=dict)
+    leaves: dict[int, StrayLeaf] = field(default_factory=dict)
     losses: list[int] = field(default_factory=list)
     """What ``backward`` was called of, in order."""
     returned: list[Returned] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    unseen: dict[str, Line] = field(default_factory=dict)
+    unseen: dict[str, SourceLine] = field(default_factory=dict)
     """Results of calls that were not seen, by autograd's names, and where they came up."""
     notes: list[str] = field(default_factory=list)
     began: int = 0
     """The number of autograd's next node when it began."""
 
-    def made(self, sequence: int) -> Call | None:
+    def made(self, sequence: int) -> StepCall | None:
         """The call that made autograd's node of this number; None where it isn't in the step."""
         ends = [call.sequence for call in self.calls]
         place = bisect_right(ends, sequence)
         return self.calls[place] if self.began <= sequence and place < len(ends) else None
 
-    def readers(self) -> dict[int, list[Call]]:
+    def readers(self) -> dict[int, list[StepCall]]:
         """The calls that read each value, in order."""
-        found: dict[int, list[Call]] = {}
+        found: dict[int, list[StepCall]] = {}
         for call in self.calls:
             for value in call.read:
                 found.setdefault(value, []).append(call)
@@ -149,7 +149,9 @@ class Step:
                 needed.update(call.read)
         return needed
 
-    def ends_of(self, value: int, readers: dict[int, list[Call]]) -> Iterator[tuple[int, Call]]:
+    def ends_of(
+        self, value: int, readers: dict[int, list[StepCall]]
+    ) -> Iterator[tuple[int, StepCall]]:
         """What a value leads to that nothing reads, each with the call that made it."""
         pending, seen = [value], {value}
         while pending:

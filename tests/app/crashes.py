@@ -166,11 +166,11 @@ def _work(folder: Path, seed: int) -> None:
     from PySide6.QtWidgets import QApplication
 
     from gradwire.app.services.settings import Settings
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
     application = QApplication(sys.argv[:1])
     store = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
-    window = Windows(Settings(store)).new()
+    window = OpenWindows(Settings(store)).new()
     assert window.open_path(folder / NAME)
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     dice, number = random.Random(seed), 0

@@ -196,7 +196,9 @@ def right_answer(walk: Walk, course_number: int) -> Answer | None:
             return Answer(values=solution.values, open=solution.open)
 
 
-def wrong_answers(walk: Walk) -> Iterator[tuple[Answer, str, WrongAnswer | CheckOption | None]]:
+def wrong_answers(
+    walk: Walk,
+) -> Iterator[tuple[Answer, str, WrongAnswer | CheckOption | None]]:
     """Wrong answers to the step that is shown, with what the author says to each of them."""
     step = walk.step
     match step:

@@ -17,7 +17,7 @@ from pathlib import Path
 from gradwire.runtime.diagram import load, save
 from gradwire.runtime.training.studies.files import Study, load_study
 from gradwire.runtime.training.studies.variants import diagram_of
-from gradwire.runtime.training.studies.verdicts import Outcome, StudyResult, run_study
+from gradwire.runtime.training.studies.verdicts import StudyResult, VariantOutcome, run_study
 from tests.assets.examples import MANUAL, ROOT
 from tests.examples.gallery import TRAINING, path
 
@@ -37,7 +37,7 @@ def told(text: str, variant: str) -> tuple[float, float] | None:
     return None if found is None else (_number(found[1]), _number(found[2]))
 
 
-def written(text: str, outcome: Outcome) -> str:
+def written(text: str, outcome: VariantOutcome) -> str:
     """A text with the numbers of a variant in place of those that it states."""
     assert outcome.mean is not None and outcome.deviation is not None
     digits = 3 if outcome.deviation < 0.005 and abs(outcome.mean) < 10 else 2

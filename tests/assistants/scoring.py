@@ -14,7 +14,7 @@ import numpy as np
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose
-from gradwire.runtime.programs.references import Reference, capture_reference
+from gradwire.runtime.programs.references import ModelReference, capture_reference
 
 if TYPE_CHECKING:
     from tests.assistants.repositories import Repository
@@ -98,7 +98,7 @@ def _states(program: Any) -> list[str]:
 def _said(repository: Repository, folder: Path) -> str:
     """What the doctor still says of the bug; empty for nothing."""
     try:
-        captured = capture_reference(Reference(folder / "train.py", "make"))
+        captured = capture_reference(ModelReference(folder / "train.py", "make"))
     except GradwireError as error:
         return f"can't be captured: {error}"
     session = Session(captured.imported.diagram)

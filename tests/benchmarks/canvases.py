@@ -28,10 +28,10 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.scene.camera import Camera
-from gradwire.app.evaluation.evaluator import Evaluator, Result, evaluate
+from gradwire.app.evaluation.evaluator import EvaluationResult, Evaluator, evaluate
 from gradwire.app.services.garbage import GarbageCollector
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 from gradwire.runtime.diagram import Diagram, Point, load, save
 from tests.benchmarks.diagrams import ROWS, Drawing, result_of
 
@@ -78,10 +78,10 @@ class Gradwire:
         self._application = QApplication.instance() or QApplication([])
         self._garbage = GarbageCollector()
         self._folder = tempfile.TemporaryDirectory()
-        self._results: dict[tuple[int, int], list[Result]] = {}
+        self._results: dict[tuple[int, int], list[EvaluationResult]] = {}
         store = QSettings(f"{self._folder.name}/settings.ini", QSettings.Format.IniFormat)
         with patch("gradwire.app.shell.main_window.Evaluator", partial(Evaluator, self._read)):
-            self._window = Windows(Settings(store)).new()
+            self._window = OpenWindows(Settings(store)).new()
         self._canvas = self._window.canvas
         self._window.resize(*SIZE)
         turn()
@@ -117,18 +117,18 @@ class Gradwire:
             LOAD: lambda: frames(lambda: load(self._drawing.path)),
         }
 
-    def _read(self, diagram: Diagram, superseded: object) -> Result:
+    def _read(self, diagram: Diagram, superseded: object) -> EvaluationResult:
         QThread.msleep(100)  # a run takes its time, and its result comes after the frame
         return self._two_results(diagram)[0]
 
-    def _two_results(self, diagram: Diagram) -> list[Result]:
+    def _two_results(self, diagram: Diagram) -> list[EvaluationResult]:
         """The results of a diagram, which are those of another one of its size."""
         size = len(diagram.main.blocks), len(diagram.main.wires)
         if size not in self._results:
             self._results[size] = self._computed(diagram)
         return self._results[size]
 
-    def _computed(self, diagram: Diagram) -> list[Result]:
+    def _computed(self, diagram: Diagram) -> list[EvaluationResult]:
         return [result_of(diagram), result_of(diagram, 1)]
 
     def _settle(self) -> None:
@@ -282,7 +282,7 @@ class Gradwire:
 class RealGradwire(Gradwire):
     """The same window with the results of runs, the first before anything is measured."""
 
-    def _computed(self, diagram: Diagram) -> list[Result]:
+    def _computed(self, diagram: Diagram) -> list[EvaluationResult]:
         real = evaluate(diagram)
         assert real is not None and not real.error
         return [real, replace(real, values=dict(real.values))]

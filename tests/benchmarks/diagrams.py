@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradwire.app.evaluation.evaluator import Result
+from gradwire.app.evaluation.evaluator import EvaluationResult
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagram, Page, Point, PortName, save
 from gradwire.runtime.flow import State
@@ -41,12 +41,12 @@ def diagram_of(count: int) -> Diagram:
     return Diagram({"main": Page(blocks, wires, layout)})
 
 
-def result_of(diagram: Diagram, shift: int = 0) -> Result:
+def result_of(diagram: Diagram, shift: int = 0) -> EvaluationResult:
     """Small matrices everywhere, and the states by turns."""
     rng = np.random.default_rng(0)
     page, states = diagram.main, [State.CARRIES] * 8 + [State.STOPPED, State.NOTHING_TO_TRAIN]
     keys = [str(target) for target in page.wires]
-    return Result(
+    return EvaluationResult(
         diagram,
         {f"{name}.out": rng.normal(size=(1, 2)).astype(np.float32) for name in page.blocks},
         {name: rng.normal(size=(1, 2)).astype(np.float32) for name in list(page.blocks)[:ROWS]},

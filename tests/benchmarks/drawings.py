@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.diagram.layout.arranging import arrangement
-from gradwire.runtime.diagram.layout.graph import Graph
+from gradwire.runtime.diagram.layout.graph import LayoutGraph
 from gradwire.runtime.diagram.layout.measures import WIDTH
 from gradwire.runtime.diagram.layout.placing import encloses, node_box, note_box
 
@@ -154,7 +154,7 @@ def drawing(
 
     ``notes`` are those that are elsewhere now; frames have the blocks that they have on the page.
     """
-    graph = Graph.of(diagram, page)
+    graph = LayoutGraph.of(diagram, page)
     corners = np.array([places[name] for name in graph.names], np.float64).reshape(-1, 2)
     sizes = np.column_stack([np.full(len(corners), WIDTH), [node.height for node in graph.nodes]])
     lines = []
@@ -174,7 +174,7 @@ def drawing(
     )  # fmt: skip
 
 
-def framed_blocks(content: Page, graph: Graph) -> dict[str, frozenset[int]]:
+def framed_blocks(content: Page, graph: LayoutGraph) -> dict[str, frozenset[int]]:
     """The numbers of the blocks inside each frame that has some."""
     boxes = [
         (number, node_box(*content.layout[name], node))
@@ -194,7 +194,7 @@ def arranged(diagram: Diagram, page: str) -> Drawing:
     return drawing(diagram, page, *arrangement(diagram, page)[:3])
 
 
-def outputs_of(graph: Graph) -> NDArray[np.intp]:
+def outputs_of(graph: LayoutGraph) -> NDArray[np.intp]:
     """A number for the output that each wire of a graph leaves."""
     found: dict[tuple[int, float], int] = {}
     numbers = [found.setdefault((line.tail, line.leaves), len(found)) for line in graph.lines]

@@ -26,7 +26,7 @@ import numpy as np
 
 from gradwire.runtime.diagram import Arrange, apply
 from gradwire.runtime.diagram.layout.arranging import arrangement
-from gradwire.runtime.diagram.layout.graph import Graph
+from gradwire.runtime.diagram.layout.graph import LayoutGraph
 from gradwire.runtime.diagram.layout.measures import (
     COLUMN_GAP,
     FOOT,
@@ -80,7 +80,7 @@ def ours(diagram: Diagram, page: str) -> tuple[Drawing, float]:
 
 def elk(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     """ELK layered with square routes; None where it is not installed or fails."""
-    graph = Graph.of(diagram, page)
+    graph = LayoutGraph.of(diagram, page)
     edges = [
         {"id": f"e{i}", "sources": [f"o{line.tail}_{line.leaves}"],
          "targets": [f"i{line.head}_{line.enters}"]}
@@ -106,7 +106,7 @@ def elk(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     return _drawn(graph, at, [lines[f"e{i}"] for i in range(len(edges))]), answer["seconds"]
 
 
-def _elk_ports(graph: Graph, node: int) -> Iterator[dict[str, Any]]:
+def _elk_ports(graph: LayoutGraph, node: int) -> Iterator[dict[str, Any]]:
     places = {(f"o{node}_{line.leaves}", WIDTH, line.leaves, "EAST")
               for line in graph.lines if line.tail == node}  # fmt: skip
     places |= {(f"i{node}_{line.enters}", 0.0, line.enters, "WEST")
@@ -118,7 +118,7 @@ def _elk_ports(graph: Graph, node: int) -> Iterator[dict[str, Any]]:
 
 def dot(diagram: Diagram, page: str) -> tuple[Drawing, float] | None:
     """Graphviz dot with splines; None where it is not installed or fails."""
-    graph = Graph.of(diagram, page)
+    graph = LayoutGraph.of(diagram, page)
     text = [
         _DOT_HEAD,
         *(
@@ -187,7 +187,7 @@ def _answer(command: list[str], text: str) -> Any:
         return None
 
 
-def _drawn(graph: Graph, corners: Any, lines: list[Any]) -> Drawing:
+def _drawn(graph: LayoutGraph, corners: Any, lines: list[Any]) -> Drawing:
     sizes = np.column_stack([np.full(len(corners), WIDTH), [node.height for node in graph.nodes]])
     ends = np.array([line[:2] for line in graph.lines], np.intp).reshape(-1, 2)
     return Drawing(

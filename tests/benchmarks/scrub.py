@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas.paint.blocks.numbers import number_box
 from gradwire.app.canvas.view import CanvasView
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.services.garbage import GarbageCollector
 from gradwire.app.services.settings import Settings
@@ -42,7 +42,7 @@ BLOCKS = 1_000
 MOVES = 60
 PATIENCE = 30.0
 """Seconds after which a move that shows nothing fails."""
-NUMBER = Number("w0", "value", (0,))
+NUMBER = NumberCell("w0", "value", (0,))
 RELU, ADDN, MEAN = registry().get("Relu"), registry().get("AddN"), registry().get("Mean")
 
 

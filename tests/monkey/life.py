@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 from gradwire.runtime.diagram import Diagram, dumps
 from tests.app.closing import give_up
 from tests.app.mouse import let_go
@@ -95,7 +95,7 @@ class Monkey:
             each.start()
         self._alarm = Alarm()
         settings = QSettings(str(self.folder / "settings.ini"), QSettings.Format.IniFormat)
-        self.windows = Windows(Settings(settings))
+        self.windows = OpenWindows(Settings(settings))
         self.window: MainWindow = self.windows.new()
         self.window.resize(1200, 800)
         self._histories: dict[MainWindow, History] = {}

@@ -72,7 +72,7 @@ def refusals() -> dict[str, str]:
     from gradwire.runtime.interchange.importing.formats import import_here
     from gradwire.runtime.interchange.importing.options import DEFAULTS
     from gradwire.runtime.training.studies.cluster import on_cluster
-    from gradwire.runtime.training.studies.task import Work
+    from gradwire.runtime.training.studies.task import StudyWork
 
     diagram = _made()["small products"]
     asked: dict[str, Callable[[], Any]] = {
@@ -84,7 +84,7 @@ def refusals() -> dict[str, str]:
         "jax runs": lambda: run_of(2),
         "onnx": lambda: exported_files(gw.Session(diagram), "onnx", Path("model.onnx")),
         "h5py": lambda: import_here(MODEL, DEFAULTS),
-        "distributed": lambda: list(on_cluster(Work.on(diagram), [], "tcp://127.0.0.1:1")),
+        "distributed": lambda: list(on_cluster(StudyWork.on(diagram), [], "tcp://127.0.0.1:1")),
         "PySide6": lambda: drawing("headless"),
         "libcst": lambda: fix("m.py:make"),
         "mcp": mcp,

@@ -21,7 +21,7 @@ from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.interchange.export.files import exported_files
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.source import export_source
-from gradwire.runtime.lessons.derivative.notation import PLAIN, Formula
+from gradwire.runtime.lessons.derivative.notation import PLAIN, FormulaText
 from gradwire.runtime.lessons.derivative.rules import rules
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish
@@ -198,7 +198,7 @@ def test_its_derivative_is_typeset():
     assert rules(block) == {"x": r"\left(-g\right) \cdot y \cdot \tanh\left(x\right)"}
     (value,) = block.output_values()
     (leaf,) = block.input_values().values()
-    assert PLAIN.written(value, {leaf: Formula("x")}) == "sech(x)"
+    assert PLAIN.written(value, {leaf: FormulaText("x")}) == "sech(x)"
 
 
 def test_without_a_spelling_what_can_not_be_written_says_so():

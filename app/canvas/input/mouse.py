@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.document.numbers import Number
+    from gradwire.app.document.numbers import NumberCell
 
 CLICK_DISTANCE = 3.0
 """How far the pointer may move during a click, widget px."""
@@ -274,7 +274,7 @@ class Mouse:
         if not adding and self.context.explaining.is_on_stop(at):
             self._click = lambda: self.context.widget.stopTried.emit(name)
 
-    def _press_number(self, at: QPointF, number: Number, *, adding: bool) -> None:
+    def _press_number(self, at: QPointF, number: NumberCell, *, adding: bool) -> None:
         """Select the block, ready for its number to be dragged; a click gives it the keys.
 
         With Shift or Ctrl, which make the drag fine or coarse, only a click selects.

@@ -15,7 +15,7 @@ from gradwire.app.canvas.paint.blocks.numbers import (
 )
 from gradwire.app.canvas.paint.blocks.sliders import KNOB
 from gradwire.app.document.numbers import (
-    Number,
+    NumberCell,
     Scrub,
     Slider,
     array_of,
@@ -40,7 +40,7 @@ _NOTCH = 120.0
 """Eighths of a degree that one notch of a wheel turns."""
 
 
-class Numbers:
+class NumberEditing:
     """Changes numbers on the faces of one canvas; at most one of them takes keys and the wheel."""
 
     def __init__(self, context: CanvasContext) -> None:
@@ -52,26 +52,26 @@ class Numbers:
 
     # Finding
 
-    def at(self, at: QPointF) -> Number | None:
+    def at(self, at: QPointF) -> NumberCell | None:
         """The number at a point of the widget."""
         view = self._context.view
         block = self._context.places.block_at(at)
         return None if block is None else number_at(view, block, at)
 
-    def value(self, number: Number) -> Any:
+    def value(self, number: NumberCell) -> Any:
         """The value of a number that exists."""
         array = self._array(number)
         assert array is not None
         return array[number.cell]
 
-    def exists(self, number: Number) -> bool:
+    def exists(self, number: NumberCell) -> bool:
         """Whether a number is still on the page."""
         array = self._array(number)
         return array is not None and all(
             i < length for i, length in zip(number.cell, array.shape, strict=False)
         )
 
-    def hover(self, number: Number | None) -> None:
+    def hover(self, number: NumberCell | None) -> None:
         """Mark the number under the pointer, and say what can be done with it."""
         view = self._context.view
         if number == view.near_number:
@@ -87,7 +87,7 @@ class Numbers:
 
     # Changing
 
-    def drag(self, number: Number, start: QPointF) -> Gesture:
+    def drag(self, number: NumberCell, start: QPointF) -> Gesture:
         """The gesture that changes a number from ``start`` on."""
 
         def change(value: Any) -> SetParameters:
@@ -101,14 +101,14 @@ class Numbers:
             return SlideNumber(self._context, start, self.value(number), number_at, change)
         return ScrubNumber(self._context, start, self._scrub_of(number), change)
 
-    def click(self, number: Number, at: QPointF) -> None:
+    def click(self, number: NumberCell, at: QPointF) -> None:
         """Give a number the keys and the wheel; on its slider, move the knob there."""
         number_at = self._on_slider(number, at)
         if number_at is not None and (value := number_at(at.x())) != self.value(number):
             self._context.request(self._change(number, value))
         self.activate(number)
 
-    def activate(self, number: Number | None) -> None:
+    def activate(self, number: NumberCell | None) -> None:
         """Give a number the keys and the wheel, or take them away."""
         view = self._context.view
         if number != view.number:
@@ -193,25 +193,25 @@ class Numbers:
             self._context.inline_editor.edit_number(number, text)
         return number is not None
 
-    def typed(self, number: Number, text: str) -> SetParameters:
+    def typed(self, number: NumberCell, text: str) -> SetParameters:
         """The change that a typed text makes; raises ValueError if it is no number that fits."""
         array = self._array(number)
         if array is None:
             raise ValueError(text)
         return self._change(number, read_number(text, array.dtype))
 
-    def _change(self, number: Number, value: Any) -> SetParameters:
+    def _change(self, number: NumberCell, value: Any) -> SetParameters:
         scene = self._context.view.scene
         block = scene.page.blocks[number.block]
         return set_number(block, number, value, self._shown(number), scene.page_name)
 
-    def _scrub_of(self, number: Number) -> Scrub:
+    def _scrub_of(self, number: NumberCell) -> Scrub:
         return Scrub(self.value(number), self._slider(number))
 
-    def _slider(self, number: Number) -> Slider | None:
+    def _slider(self, number: NumberCell) -> Slider | None:
         return slider_of(self._context.view.scene.page.blocks[number.block], number.key)
 
-    def _on_slider(self, number: Number, at: QPointF) -> Callable[[float], Any] | None:
+    def _on_slider(self, number: NumberCell, at: QPointF) -> Callable[[float], Any] | None:
         """The number for each x on the slider at a point of the widget; None beside it."""
         slider, track = self._slider(number), slider_track(self._context.view, number.block)
         if slider is None or track is None or at.x() > track.right() + KNOB:
@@ -219,7 +219,7 @@ class Numbers:
         dtype, left, width = self.value(number).dtype, track.left(), track.width()
         return lambda x: slider.at((x - left) / width, dtype)
 
-    def _written(self, number: Number) -> str:
+    def _written(self, number: NumberCell) -> str:
         """``w = 0.5``, with the limits of its slider."""
         value, slider = self.value(number), self._slider(number)
         text = f"{_name(number)} = {written(value)}"
@@ -232,14 +232,14 @@ class Numbers:
         )
         return template.format(text, written(slider.least), written(slider.largest))
 
-    def _array(self, number: Number) -> Any:
+    def _array(self, number: NumberCell) -> Any:
         block = self._context.view.scene.page.blocks.get(number.block)
         return None if block is None else array_of(block, number.key, self._shown(number))
 
-    def _shown(self, number: Number) -> Any:
+    def _shown(self, number: NumberCell) -> Any:
         return self._context.view.annotations.page.value(number.block, "out")
 
-    def _tell(self, number: Number) -> None:
+    def _tell(self, number: NumberCell) -> None:
         self._told = text = self._written(number)
         speak(self._context.widget, text)
         self._context.hint(
@@ -250,7 +250,7 @@ class Numbers:
         )
 
 
-def _name(number: Number) -> str:
+def _name(number: NumberCell) -> str:
     """``W[0, 1]``, or ``mul1.b`` for an input."""
     name = number.block if number.key == "value" else str(PortName(number.block, number.key))
     return f"{name}[{', '.join(map(str, number.cell))}]" if number.cell else name

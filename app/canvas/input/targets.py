@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import ViewState
 
 
-class Target(Enum):
+class MenuTarget(Enum):
     """The sorts of items that have a context menu of their own."""
 
     CANVAS = auto()
@@ -34,27 +34,27 @@ class Target(Enum):
     """Several blocks, notes or bends."""
 
 
-def target_of(view: ViewState) -> Target:
+def target_of(view: ViewState) -> MenuTarget:
     """The focused port, or else what is selected, or else the page."""
     if view.focus is not None and view.focus.kind in (FocusKind.INPUT, FocusKind.OUTPUT):
-        return Target.PORT
+        return MenuTarget.PORT
     blocks, notes, bends, wire = view.selection
     if len(blocks) + len(notes) + len(bends) > 1:
-        return Target.SELECTION
+        return MenuTarget.SELECTION
     if blocks:
         return _of_block(view, *blocks)
     if notes:
         (name,) = notes
-        return Target.FRAME if view.scene.page.notes[name].frame else Target.NOTE
-    return Target.WIRE if bends or wire is not None else Target.CANVAS
+        return MenuTarget.FRAME if view.scene.page.notes[name].frame else MenuTarget.NOTE
+    return MenuTarget.WIRE if bends or wire is not None else MenuTarget.CANVAS
 
 
-def _of_block(view: ViewState, name: str) -> Target:
+def _of_block(view: ViewState, name: str) -> MenuTarget:
     match view.scene.page.blocks[name]:
         case StopGradient():
-            return Target.STOP
+            return MenuTarget.STOP
         case PageBlock():
-            return Target.PAGE
+            return MenuTarget.PAGE
         case Formula():
-            return Target.FORMULA
-    return Target.BLOCK
+            return MenuTarget.FORMULA
+    return MenuTarget.BLOCK

@@ -21,7 +21,7 @@ from gradwire.blocks.classes.identity import by_identity
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.paint.wires.label_layout import WireLabel
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
     from gradwire.app.canvas.state.annotations import Annotations
     from gradwire.app.canvas.state.looks import Look
@@ -33,7 +33,7 @@ PAD = 2.0
 
 
 @by_identity
-class Shown(NamedTuple):
+class ShownArea(NamedTuple):
     """What is in view, and where; the scene itself follows edits."""
 
     view: ViewState
@@ -50,18 +50,20 @@ class Shown(NamedTuple):
     """Where these blocks are (k, 4)."""
 
 
-def shown_in(view: ViewState, visible: Floats) -> Shown:
+def shown_in(view: ViewState, visible: Floats) -> ShownArea:
     """What is shown in ``visible``, an area of the scene."""
     scene, annotations = view.scene, view.annotations
     look_of = annotations.look if view.camera.zoom >= NUMBERS else annotations.plain_look
     blocks = scene.blocks_in(visible)
     looks = {scene.names[i]: look_of(i) for i in blocks.tolist()}
-    return Shown(view, visible, scene.version, scene.page, scene.wire_keys, annotations.page.notes,
-                 looks, scene.rects[blocks])  # fmt: skip
+    notes = annotations.page.notes
+    return ShownArea(
+        view, visible, scene.version, scene.page, scene.wire_keys, notes, looks, scene.rects[blocks]
+    )
 
 
 def changed_area(
-    before: Shown, after: Shown, labels: Collection[Label], wires: Indices
+    before: ShownArea, after: ShownArea, labels: Collection[WireLabel], wires: Indices
 ) -> QRegion | None:
     """The area of the widget that may look different, where ``labels`` come or go and ``wires`` of
     a port part elsewhere; None if it is all of it. Both are comparable.
@@ -105,7 +107,7 @@ def face_boxes(view: ViewState, rects: Floats, reach: float) -> Floats:
     return boxes
 
 
-def are_comparable(before: Shown, after: Shown) -> bool:
+def are_comparable(before: ShownArea, after: ShownArea) -> bool:
     """Whether everything but faces, lanes and labels is known to look the same."""
     one, other, view = before.view.annotations, after.view.annotations, after.view
     selection = before.view.selection._replace(blocks=view.selection.blocks)
@@ -128,7 +130,7 @@ def _are_in_order(before: Collection[str], after: Collection[str]) -> bool:
     return [name for name in before if name in other] == [name for name in after if name in one]
 
 
-def _kept_wires(before: Shown, after: Shown) -> tuple[Indices, Indices] | None:
+def _kept_wires(before: ShownArea, after: ShownArea) -> tuple[Indices, Indices] | None:
     """The numbers that wires had (k,) which are still there, and those that they have now (k,);
     None if these are not known.
     """
@@ -144,7 +146,7 @@ def _kept_wires(before: Shown, after: Shown) -> tuple[Indices, Indices] | None:
     return wires.before[now], now
 
 
-def _changed_faces(before: Shown, after: Shown) -> Floats:
+def _changed_faces(before: ShownArea, after: ShownArea) -> Floats:
     """Boxes of the faces that look different, are elsewhere, or have come or gone, and of those
     that were selected or are no more.
     """
@@ -161,7 +163,7 @@ def _changed_faces(before: Shown, after: Shown) -> Floats:
     return face_boxes(after.view, np.concatenate(places), MARGIN)
 
 
-def _dependent_faces(before: Shown, after: Shown, moved: Indices) -> Floats:
+def _dependent_faces(before: ShownArea, after: ShownArea, moved: Indices) -> Floats:
     """Boxes of blocks that have not moved, but where the marks in view, if any block has, or the
     types beside ports may stand elsewhere now.
     """

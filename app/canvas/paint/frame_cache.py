@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QRect
 
 from gradwire.app.canvas.paint.changed_area import (
     PAD,
-    Shown,
+    ShownArea,
     are_comparable,
     changed_area,
     face_boxes,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSize
     from PySide6.QtGui import QRegion
 
-    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.paint.wires.label_layout import WireLabel
     from gradwire.app.canvas.paint.wires.labels import Labels
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
     from gradwire.app.canvas.state.view_state import ViewState
@@ -43,15 +43,15 @@ class FrameCache:
     def __init__(self) -> None:
         self.ground = Ground()
         self._labels = WireLabels()
-        self._placed: tuple[Label, ...] = ()
+        self._placed: tuple[WireLabel, ...] = ()
         """The labels that were painted last, or will be."""
-        self._skipped: set[Label] = set()
+        self._skipped: set[WireLabel] = set()
         """Labels that have come or gone since the whole was painted, outside of what was."""
         self._reforked: set[int] = set()
         """Wires that part from others of their ports elsewhere since then."""
         self._is_whole = True
         """Whether all in view is painted."""
-        self._shown: Shown | None = None
+        self._shown: ShownArea | None = None
         self._size = 0.0, 0.0
         self.share = 1.0
         """How much of the widget is painted."""
@@ -92,7 +92,7 @@ class FrameCache:
         self._reforked.update(wires[~self._contains(bounds)].tolist())
         return labels
 
-    def _changed(self, labels: Labels) -> list[Label]:
+    def _changed(self, labels: Labels) -> list[WireLabel]:
         """The labels that have come or gone since this was last asked."""
         before, self._placed = self._placed, labels.placed
         return [] if before is labels.placed else [*{*before} ^ {*labels.placed}]

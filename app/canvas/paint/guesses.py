@@ -12,7 +12,7 @@ from gradwire.app.canvas.paint.drawing import draw_frame, draw_tag, widget_rect
 from gradwire.app.canvas.paint.legible import apart
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.lane_paths import STEPS
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
+from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks, GuessStage
 from gradwire.app.services.theme import SMALL, font, scaled
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def paint_guesses(
         _paint_chip(painter, box, guess, view.theme)
 
 
-def block_chip(view: ViewState, name: str, guess: Guess) -> QRectF:
+def block_chip(view: ViewState, name: str, guess: GuessLabel) -> QRectF:
     """The place of the chip of a block, widget px."""
     face, box = widget_rect(view, view.scene.rects[view.scene.index[name]]), _size(guess)
     box.moveTo(face.center().x() - box.width() / 2.0, face.bottom() + _BELOW)
     return box
 
 
-def wire_chip(view: ViewState, key: str, guess: Guess) -> QRectF:
+def wire_chip(view: ViewState, key: str, guess: GuessLabel) -> QRectF:
     """The place of the chip of a wire, above its middle, widget px."""
     points = view.scene.course_of(key).to_widget(view.camera).flatten(STEPS)[0]
     box = _size(guess)
@@ -68,7 +68,7 @@ def wire_chip(view: ViewState, key: str, guess: Guess) -> QRectF:
     return box
 
 
-def _size(guess: Guess) -> QRectF:
+def _size(guess: GuessLabel) -> QRectF:
     return QRectF(0.0, 0.0, *_room(_words(guess), scaled(SMALL)))
 
 
@@ -80,11 +80,11 @@ def _room(words: str, size: int) -> tuple[float, float]:
     return max(metrics.horizontalAdvance(words) + 2.0 * _ROOM, height), height
 
 
-def _words(guess: Guess) -> str:
+def _words(guess: GuessLabel) -> str:
     return (_SIGNS.get(guess.stage, "") + guess.text).strip()
 
 
-def _paint_chip(painter: QPainter, box: QRectF, guess: Guess, theme: Theme) -> None:
+def _paint_chip(painter: QPainter, box: QRectF, guess: GuessLabel, theme: Theme) -> None:
     """Dashed while it is open, and with a sign once it is judged: colour is never alone."""
     colour = theme.error if guess.stage is GuessStage.WRONG else theme.accent
     is_open = guess.stage is GuessStage.OPEN

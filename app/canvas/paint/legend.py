@@ -18,14 +18,19 @@ from gradwire.app.canvas.paint.wires.lanes import Bundle
 from gradwire.app.canvas.scene.arrays import distinct
 from gradwire.app.canvas.scene.bezier import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP
-from gradwire.app.canvas.state.badge_labels import BadgeLabel, Status, badge_label, status_label
+from gradwire.app.canvas.state.badge_labels import (
+    BadgeLabel,
+    NumberStatus,
+    badge_label,
+    status_label,
+)
 from gradwire.app.canvas.state.codes import CODES
 from gradwire.app.canvas.state.formatting import power_of_ten
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import SMALL, Theme, font
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow import STATES, THRESHOLDS, Form, Mark, State, number
+from gradwire.runtime.flow import STATES, THRESHOLDS, BadgeKind, Form, State, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,18 +150,21 @@ def _badges(content: LegendContent) -> list[tuple[BadgeLabel | str, str]]:
         _power(content.thresholds.cancels)
     )
     found: list[tuple[BadgeLabel | str, str]] = [
-        (badge_label(Mark.VALUE), editor.tr("the first value that is NaN or infinite")),
-        (badge_label(Mark.CANCELS), cancels),
-        (badge_label(Mark.UNOWNED), editor.tr("trained, and no optimiser updates it")),
-        (badge_label(Mark.IDLE_STOP), editor.tr("a stop without effect")),
-        (badge_label(Mark.OPEN_STOP), editor.tr("a stop that lets gradient through")),
-        (badge_label(Mark.SURROGATE), editor.tr("by its rule the gradient is not the derivative")),
+        (badge_label(BadgeKind.VALUE), editor.tr("the first value that is NaN or infinite")),
+        (badge_label(BadgeKind.CANCELS), cancels),
+        (badge_label(BadgeKind.UNOWNED), editor.tr("trained, and no optimiser updates it")),
+        (badge_label(BadgeKind.IDLE_STOP), editor.tr("a stop without effect")),
+        (badge_label(BadgeKind.OPEN_STOP), editor.tr("a stop that lets gradient through")),
+        (
+            badge_label(BadgeKind.SURROGATE),
+            editor.tr("by its rule the gradient is not the derivative"),
+        ),
         (BadgeLabel("✓"), editor.tr("a gradient check agrees")),
         (BadgeLabel("✗", serious=True), editor.tr("a gradient check does not agree")),
         (_LEAVES, editor.tr("leaves of a tree that carry gradient")),
         (ORIGIN, editor.tr("the first NaN or infinity appears here")),
-        (badge_label(Mark.STALE), editor.tr("numbers of an older diagram")),
-        (status_label(Status.COMPUTING), editor.tr("numbers that are being computed")),
+        (badge_label(BadgeKind.STALE), editor.tr("numbers of an older diagram")),
+        (status_label(NumberStatus.COMPUTING), editor.tr("numbers that are being computed")),
     ]
     if content.badges is None:
         return found

@@ -57,7 +57,7 @@ _VEIL = 0.72
 
 
 @dataclass(frozen=True)
-class Limits:
+class PaintLimits:
     """Limits of one painting."""
 
     cut_budget: float = math.inf
@@ -72,7 +72,7 @@ def paint(
     area: QRectF,
     faces: FaceCache | None,
     ratio: float = 1.0,
-    limits: Limits | None = None,
+    limits: PaintLimits | None = None,
     cache: FrameCache | None = None,
 ) -> bool:
     """Paint ``area`` of the widget; without a cache of faces, everything as vectors.
@@ -81,7 +81,7 @@ def paint(
     Returns whether the painting is complete: with a limited ``cut_budget``, some labels may be left
     out.
     """
-    return _PagePainter(painter, view, area, faces, ratio, limits or Limits(), cache).paint()
+    return _PagePainter(painter, view, area, faces, ratio, limits or PaintLimits(), cache).paint()
 
 
 def paint_fitted(
@@ -99,7 +99,7 @@ def paint_fitted(
     view.scene.refine()
     camera = fitted_camera(view, area)
     plain = ViewState(view.scene, view.annotations, camera, theme, numbers=view.numbers)
-    paint(painter, plain, area, None, limits=Limits(progress=progress))
+    paint(painter, plain, area, None, limits=PaintLimits(progress=progress))
 
 
 def fitted_camera(view: ViewState, area: QRectF) -> Camera:
@@ -120,7 +120,7 @@ class _PagePainter:
         area: QRectF,
         faces: FaceCache | None,
         ratio: float,
-        limits: Limits,
+        limits: PaintLimits,
         cache: FrameCache | None,
     ) -> None:
         self.painter = painter

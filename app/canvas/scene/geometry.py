@@ -34,12 +34,12 @@ from gradwire.app.canvas.scene.members.slots import (
     port_offsets,
 )
 from gradwire.app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
-from gradwire.app.canvas.scene.moving.moves import Moves, have_others_changed, moves_of
+from gradwire.app.canvas.scene.moving.moves import MovedItems, have_others_changed, moves_of
 from gradwire.app.canvas.scene.places import around, corners_of, note_rect, sides_of
 from gradwire.app.canvas.scene.routes import RouteArrays, shrunk
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.scene.members.members import Edit
+    from gradwire.app.canvas.scene.members.members import MembersEdit
     from gradwire.runtime.diagram import Diagram
 
 PORT_RADIUS = 4.0
@@ -100,7 +100,7 @@ class Scene(Members):
                 self._follow(moves)
         return not (rebuilt or restyled)
 
-    def _follow_members(self, diagram: Diagram, moves: Moves) -> bool:
+    def _follow_members(self, diagram: Diagram, moves: MovedItems) -> bool:
         """Follow an edit of a few blocks and wires; False, and nothing is done, if it is none."""
         keys, slots = self.wire_keys, self.slots
         has_others = have_others_changed(self.diagram, diagram, self.page_name)
@@ -169,7 +169,7 @@ class Scene(Members):
         ports = self.ports_of(blocks)
         self._ports[ports] = self.rects[self.port_block[ports], :2] + self._port_offset[ports]
 
-    def _follow(self, moves: Moves, touched: Indices = NO_INDICES) -> None:
+    def _follow(self, moves: MovedItems, touched: Indices = NO_INDICES) -> None:
         """Follow an edit that has moved a few blocks and changed a few routes; the blocks
         ``touched`` are new, or may have other ports, wires or sizes.
         """
@@ -361,7 +361,7 @@ class Scene(Members):
         self._last_courses = LastCourses()
         self._places.forget()
 
-    def _renumber(self, edit: Edit) -> None:
+    def _renumber(self, edit: MembersEdit) -> None:
         """Keep what is known of the blocks and wires that are still there, by their numbers now."""
         blocks, wires = edit.blocks, edit.wires
         self._last_courses = LastCourses()

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from operator import is_
 from typing import TYPE_CHECKING
 
-from gradwire.app.canvas.state.badge_labels import Status
+from gradwire.app.canvas.state.badge_labels import NumberStatus
 from gradwire.app.canvas.state.lanes import Lanes, following, lane_counts, lanes_of, side_by_side
 from gradwire.app.canvas.state.look_cache import LookCache
 from gradwire.app.canvas.state.page_result import PageResult
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.changes import Changes
     from gradwire.app.canvas.state.looks import Look
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import Diagram
 
 
@@ -78,11 +78,11 @@ class Annotations:
     def _is_outdated(self, i: int) -> bool:
         return self.scene.names[i] in self.outdated
 
-    def status(self, block: str, *, computing: bool) -> Status:
+    def status(self, block: str, *, computing: bool) -> NumberStatus:
         """Where the numbers of a block come from, where an evaluation is under way or not."""
         if computing and (block in self.outdated or not self.page.stale):
-            return Status.COMPUTING
-        return Status.STALE if block in self.outdated else Status.CURRENT
+            return NumberStatus.COMPUTING
+        return NumberStatus.STALE if block in self.outdated else NumberStatus.CURRENT
 
     def lane_counts(self) -> dict[PortName, int]:
         """The number of lanes beside each wire that has several, by its target."""
@@ -108,7 +108,7 @@ class Annotations:
 
 def resolve(
     scene: Scene,
-    result: Result | None,
+    result: EvaluationResult | None,
     use: InstancePath = ROOT,
     *,
     dimmed: bool = False,
@@ -147,7 +147,7 @@ def resolve(
     )  # fmt: skip
 
 
-def _of_loss(scene: Scene, result: Result, use: InstancePath, *, stale: bool) -> Lanes:
+def _of_loss(scene: Scene, result: EvaluationResult, use: InstancePath, *, stale: bool) -> Lanes:
     """The lanes of one loss beside others."""
     name = PortPath(result.loss or "").short
     return _coloured(lanes_of(scene, result, use, stale=stale, name=name), scene.diagram)
@@ -196,7 +196,7 @@ def _differ_in_layout(before: Annotations, page: PageResult) -> bool:
     )
 
 
-def _alike(one: Result, other: Result) -> bool:
+def _alike(one: EvaluationResult, other: EvaluationResult) -> bool:
     """Whether two results differ in nothing that lanes depend on but their diagrams."""
     judged_alike = one.flow is not None or one.verdict == other.verdict
     return (
@@ -208,7 +208,7 @@ def _alike(one: Result, other: Result) -> bool:
     )
 
 
-def _with_result(before: Annotations, page: PageResult, result: Result) -> Annotations:
+def _with_result(before: Annotations, page: PageResult, result: EvaluationResult) -> Annotations:
     """The annotations with a result that differs in its diagram's layout and styles alone."""
     total = before.total.with_result(result)
     lanes: tuple[Lanes, ...] = (total,)

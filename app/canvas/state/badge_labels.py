@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.app.services.translation import editor
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.flow import Mark
+from gradwire.runtime.flow import BadgeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from gradwire.app.evaluation.badges import Badges
     from gradwire.runtime.diagram import InstancePath
 
-_ON_FACES = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.OPEN_STOP, Mark.IDLE_STOP)
-_SERIOUS = (Mark.VALUE, Mark.UNOWNED, Mark.CANCELS, Mark.STALE)
-_SYMBOLS = {Mark.SURROGATE: "≈"}
+_ON_FACES = (
+    BadgeKind.VALUE,
+    BadgeKind.UNOWNED,
+    BadgeKind.CANCELS,
+    BadgeKind.OPEN_STOP,
+    BadgeKind.IDLE_STOP,
+)
+_SERIOUS = (BadgeKind.VALUE, BadgeKind.UNOWNED, BadgeKind.CANCELS, BadgeKind.STALE)
+_SYMBOLS = {BadgeKind.SURROGATE: "≈"}
 
 
-class Status(Enum):
+class NumberStatus(Enum):
     """Where the numbers of a block come from."""
 
     CURRENT = auto()
@@ -39,25 +45,25 @@ class BadgeLabel:
     serious: bool = False
 
 
-def badge_label(mark: Mark) -> BadgeLabel:
+def badge_label(mark: BadgeKind) -> BadgeLabel:
     """The label of a badge."""
     text = editor.tr(mark.value)
     return BadgeLabel(_SYMBOLS.get(mark) or text, serious=mark in _SERIOUS)
 
 
-def status_label(status: Status) -> BadgeLabel:
+def status_label(status: NumberStatus) -> BadgeLabel:
     """The label of a block whose numbers are not current."""
-    return badge_label(Mark.STALE) if status is Status.STALE else BadgeLabel("…")
+    return badge_label(BadgeKind.STALE) if status is NumberStatus.STALE else BadgeLabel("…")
 
 
-def status_sentence(status: Status) -> str:
+def status_sentence(status: NumberStatus) -> str:
     """What a status says about the numbers of a block."""
     match status:
-        case Status.CURRENT:
+        case NumberStatus.CURRENT:
             return ""
-        case Status.STALE:
+        case NumberStatus.STALE:
             return editor.tr("STALE: an edit may have changed these numbers. F5 evaluates again.")
-        case Status.COMPUTING:
+        case NumberStatus.COMPUTING:
             return editor.tr("… These numbers are being computed. Esc cancels.")
 
 
@@ -83,5 +89,5 @@ def badge_labels(
         found.append((BadgeLabel(check.sentence[0], check.is_wrong), check.sentence))
         if not check.agrees:
             return found
-    surrogates = [badge for badge in about if badge.mark is Mark.SURROGATE]
+    surrogates = [badge for badge in about if badge.mark is BadgeKind.SURROGATE]
     return found + [(badge_label(badge.mark), badge.sentence) for badge in surrogates]

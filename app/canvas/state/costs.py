@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.profile import Profile
 
 
-class Measure(StrEnum):
+class HeatMeasure(StrEnum):
     """What heat stands for."""
 
     TIME = "time"
@@ -35,9 +35,9 @@ class BlockCost:
     bytes: float = 0.0
     is_estimate: bool = False
 
-    def value(self, measure: Measure) -> float:
+    def value(self, measure: HeatMeasure) -> float:
         """Seconds or bytes."""
-        return self.seconds if measure is Measure.TIME else self.bytes
+        return self.seconds if measure is HeatMeasure.TIME else self.bytes
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PageCosts:
     """The costs of a page's blocks by name; blocks without a step in the call have none."""
 
     blocks: Mapping[str, BlockCost]
-    measure: Measure = Measure.TIME
+    measure: HeatMeasure = HeatMeasure.TIME
 
     @cached_property
     def most(self) -> float:
@@ -72,12 +72,14 @@ class PageCosts:
         return [name for name in by_value if self.blocks[name].value(self.measure)][:count]
 
 
-def value_text(value: float, measure: Measure) -> str:
+def value_text(value: float, measure: HeatMeasure) -> str:
     """A value with its unit."""
-    return time_text(value) if measure is Measure.TIME else bytes_text(round(value))
+    return time_text(value) if measure is HeatMeasure.TIME else bytes_text(round(value))
 
 
-def page_costs(profile: Profile, use: InstancePath, measure: Measure = Measure.TIME) -> PageCosts:
+def page_costs(
+    profile: Profile, use: InstancePath, measure: HeatMeasure = HeatMeasure.TIME
+) -> PageCosts:
     """The costs of the blocks on the page used at ``use``, with all that they contain."""
     found: dict[str, BlockCost] = {}
     for cost in profile.costs:

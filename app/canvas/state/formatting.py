@@ -34,7 +34,7 @@ Cells: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Readout:
+class FaceReadout:
     """Lines of cells; ``bracketed`` for an array shown in full, ``prose`` for a description."""
 
     cells: Cells
@@ -66,49 +66,49 @@ def _remembered(write: Callable[[Array], Text]) -> Callable[[Array], Text]:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FaceSection:
     """A readout on a face, after a mark: ∇ for a gradient."""
 
     mark: str
-    readout: Readout
+    readout: FaceReadout
     chart: Chart | None = None
     """The chart beside it."""
 
 
-def charted(array: Array) -> Section:
+def charted(array: Array) -> FaceSection:
     """The readout of an array, with a chart if it is too large to be shown in full."""
     shown = readout(array)
     drawn = chart(array) if shown.prose else None
     if drawn is None:
-        return Section("", shown)
+        return FaceSection("", shown)
     briefly = ((dimensions(array.shape),), shown.short[1])
-    return Section("", replace(shown, fewer=briefly), drawn)
+    return FaceSection("", replace(shown, fewer=briefly), drawn)
 
 
-NONE = Readout((("None",),), prose=True)
+NONE = FaceReadout((("None",),), prose=True)
 """The gradient of a variable that no path connects to a loss; not the same as zero."""
 
 
 @_remembered
-def readout(array: Array) -> Readout:
+def readout(array: Array) -> FaceReadout:
     """The text of an array.
 
     A scalar is one number; up to 3 × 4 numbers form a grid, to the same decimal
     place; larger arrays give shape, dtype, rms, least and largest.
     """
     if not array.ndim:
-        return Readout(((number(array[()]),),), fewer=((number(array[()], DIGITS - 1),),))
+        return FaceReadout(((number(array[()]),),), fewer=((number(array[()], DIGITS - 1),),))
     if array.ndim <= 2 and array.size and fits(array.shape):
         # As Python's own numbers: for so few of them numpy takes several times as long.
         rows = array.tolist() if array.ndim == 2 else [array.tolist()]
         places = _places_of(rows) if _float(array) and array.size > 1 else None
         digits = DIGITS if len(rows[0]) < COLUMNS - 1 else DIGITS - 1
         cells = _aligned(rows, digits, places)
-        return Readout(cells, bracketed=True, fewer=_aligned(rows, 2, places))
+        return FaceReadout(cells, bracketed=True, fewer=_aligned(rows, 2, places))
     head = f"{dimensions(array.shape)} {array.dtype}"
     if not array.size:
-        return Readout(((head,), ("empty",)), prose=True)
-    return Readout(((head,), (spread(array),)), prose=True, fewer=((head,), (_briefly(array),)))
+        return FaceReadout(((head,), ("empty",)), prose=True)
+    return FaceReadout(((head,), (spread(array),)), prose=True, fewer=((head,), (_briefly(array),)))
 
 
 def _places_of(rows: list[list[float]]) -> int | None:
@@ -258,12 +258,12 @@ def described(array: Array) -> str:
     return f"{dimensions(array.shape)} {array.dtype}\n{shown}"
 
 
-def brief(array: Array) -> Readout:
+def brief(array: Array) -> FaceReadout:
     """The text of an array in one line: a number, a row, or its shape and dtype."""
     shown = readout(array)
     if len(shown.cells) == 1:
         return shown
-    return Readout(((f"{dimensions(array.shape)} {array.dtype}",),), prose=True)
+    return FaceReadout(((f"{dimensions(array.shape)} {array.dtype}",),), prose=True)
 
 
 def gradient_lines(array: Array | None) -> int:
@@ -273,7 +273,7 @@ def gradient_lines(array: Array | None) -> int:
     return lines(array.shape) if fits(array.shape) and lines(array.shape) <= 2 else 1
 
 
-def gradient_readout(array: Array | None) -> Readout:
+def gradient_readout(array: Array | None) -> FaceReadout:
     """The text of a variable's gradient: None, a grid of at most two rows, or its spread.
 
     Without its shape, which is the value's.
@@ -283,5 +283,5 @@ def gradient_readout(array: Array | None) -> Readout:
     if lines(array.shape) <= 2 and not readout(array).prose:
         return readout(array)
     if not array.size:
-        return Readout((("empty",),), prose=True)
-    return Readout(((spread(array),),), prose=True, fewer=((_briefly(array),),))
+        return FaceReadout((("empty",),), prose=True)
+    return FaceReadout(((spread(array),),), prose=True, fewer=((_briefly(array),),))

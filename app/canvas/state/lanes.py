@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Ints
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.flow import Verdict
 
 Codes: TypeAlias = NDArray[np.int8]
@@ -49,7 +49,7 @@ class Lanes:
 
     keys: tuple[WirePath, ...]
     """Path of each wire."""
-    result: Result | None
+    result: EvaluationResult | None
     use: InstancePath
     """Path of the use of the page, with a slash at its end; empty for the main page."""
     codes: Codes
@@ -70,7 +70,7 @@ class Lanes:
     _cut: set[str] = field(default_factory=set)
     _words: dict[int, Words] = field(default_factory=dict, init=False)
 
-    def with_result(self, result: Result) -> Lanes:
+    def with_result(self, result: EvaluationResult) -> Lanes:
         """The lanes of a result that differs in nothing that they show."""
         now = replace(self, result=result)
         now._words.update(self._words)
@@ -176,7 +176,7 @@ class Lanes:
 
 def lanes_of(
     scene: Scene,
-    result: Result | None,
+    result: EvaluationResult | None,
     use: InstancePath = ROOT,
     *,
     stale: bool = False,
@@ -216,7 +216,9 @@ def following(before: Lanes, scene: Scene, wires: Changes, *, stale: bool) -> La
     )
 
 
-def _drawn(result: Result | None, keys: Sequence[WirePath], *, stale: bool) -> tuple[Codes, Floats]:
+def _drawn(
+    result: EvaluationResult | None, keys: Sequence[WirePath], *, stale: bool
+) -> tuple[Codes, Floats]:
     """The codes and widths of the lanes of wires with these paths (k,)."""
     if result is None:
         return np.full(len(keys), NO_RESULT, np.int8), np.ones(len(keys))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Flags, Ints
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.app.canvas.scene.members.slots import PortSlots
     from gradwire.app.canvas.state.looks import Look
     from gradwire.app.canvas.state.page_result import PageResult
     from gradwire.blocks.values import Array
@@ -150,7 +150,7 @@ class LookCache:
 class _Members(NamedTuple):
     """What a scene's blocks are numbered by, and their heights."""
 
-    slots: list[Slots]
+    slots: list[PortSlots]
     wires: object
     rows: Ints
     is_collapsed: Flags

@@ -11,8 +11,8 @@ import numpy as np
 
 from gradwire.app.canvas.state.badge_labels import BadgeLabel, badge_labels
 from gradwire.app.canvas.state.formatting import (
-    Readout,
-    Section,
+    FaceReadout,
+    FaceSection,
     brief,
     charted,
     gradient_lines,
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from gradwire.runtime.flow import State
     from gradwire.runtime.views import Picture
 
-_DASH = Readout((("–",),), prose=True)
+_DASH = FaceReadout((("–",),), prose=True)
 _UNKNOWN_YET = "?"
 """In the place of a gradient that a timeline has not come to."""
-_HIDDEN = Readout(((_UNKNOWN_YET,),), prose=True)
+_HIDDEN = FaceReadout(((_UNKNOWN_YET,),), prose=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Look:
     """Lines of ports or numbers, which give the height."""
     inputs: tuple[PortLook, ...] = ()
     outputs: tuple[PortLook, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[FaceSection, ...] = ()
     stale: bool = False
     inside: State | None = None
     """The state of most concern of a wire inside a page."""
@@ -301,22 +301,22 @@ def _only_outputs(
     return tuple((use / name).port(out[0]) if len(out) == 1 else None for name, out in paired)
 
 
-def sections_of(page: PageResult, i: int) -> tuple[Section, ...]:
+def sections_of(page: PageResult, i: int) -> tuple[FaceSection, ...]:
     """The values of a block: in full for one output, one line each for several."""
     if page.result is None:
         return ()
     scene, name = page.scene, page.scene.names[i]
     outputs = scene.slots[i].outputs
     if len(outputs) != 1:
-        return tuple(Section("", _brief(page, name, port)) for port in outputs)
+        return tuple(FaceSection("", _brief(page, name, port)) for port in outputs)
     value = page.value(name, outputs[0])
     if value is None:
         tree = page.tree(name, outputs[0])
-        return () if tree is None else (Section("", outline(tree, page.leaf_ports)),)
+        return () if tree is None else (FaceSection("", outline(tree, page.leaf_ports)),)
     if scene.least_rows[i] > 1 and isinstance(scene.blocks[i], Source):
         known = page.knows_gradient(name)
         gradient = gradient_readout(page.gradient(name)) if known else _HIDDEN
-        return charted(value), Section("∇", gradient)
+        return charted(value), FaceSection("∇", gradient)
     return (charted(value),)
 
 
@@ -329,12 +329,12 @@ def slider_look(page: PageResult, i: int) -> SliderLook | None:
     return SliderLook(slider.share(value), slider.has(value))
 
 
-def _brief(page: PageResult, block: str, port: str) -> Readout:
+def _brief(page: PageResult, block: str, port: str) -> FaceReadout:
     """One line for one of several outputs."""
     if (value := page.value(block, port)) is not None:
         return brief(value)
     tree = page.tree(block, port)
-    return _DASH if tree is None else Readout(((counted(tree),),), prose=True)
+    return _DASH if tree is None else FaceReadout(((counted(tree),),), prose=True)
 
 
 def _input_look(page: PageResult, i: int, port: str) -> PortLook:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradwire.app.canvas.state.formatting import Readout, dimensions
+from gradwire.app.canvas.state.formatting import FaceReadout, dimensions
 from gradwire.blocks.paths import path_text
 from gradwire.blocks.trees import Kind, Passive
 from gradwire.runtime.flow import number
@@ -21,7 +21,7 @@ _MAX_LISTED = 24
 _WIDEST = 16
 
 
-def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
+def outline(tree: Tree, known: Mapping[PortPath, Any]) -> FaceReadout:
     """The text of a tree on a face: up to four leaves with their shapes.
 
     With more leaves, the branches and their numbers of arrays. ``known`` has the shapes by port.
@@ -34,7 +34,7 @@ def outline(tree: Tree, known: Mapping[PortPath, Any]) -> Readout:
         rest = len(leaves) - ROWS + 1
         leaves = [*leaves[: ROWS - 1], ("…", f"{rest} more")]
     cells = tuple((_elided(name), kind) for name, kind in leaves) or (("", "empty"),)
-    return Readout(cells, prose=True)
+    return FaceReadout(cells, prose=True)
 
 
 def listed(tree: Tree, known: Mapping[PortPath, Any]) -> str:

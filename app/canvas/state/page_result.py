@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.blocks.trees import Tree
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Diagnostic, Note, PortPath
@@ -35,7 +35,7 @@ class PageResult:
     """A result, or none, for one page at its use ``use``."""
 
     scene: Scene
-    result: Result | None
+    result: EvaluationResult | None
     use: InstancePath = ROOT
 
     @cached_property

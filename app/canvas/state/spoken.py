@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.app.canvas.scene.covered import cover_of
 from gradwire.app.canvas.scene.focus import FocusKind
-from gradwire.app.canvas.state.badge_labels import Status, status_sentence
+from gradwire.app.canvas.state.badge_labels import NumberStatus, status_sentence
 from gradwire.app.canvas.state.codes import STATE_OF
 from gradwire.app.canvas.state.looks import type_name
 from gradwire.app.canvas.state.tooltips import badge_sentences, sharing_sentences, view_sentences
@@ -49,7 +49,7 @@ def describe(annotations: Annotations, focus: Focus, *, computing: bool = False)
             return _with_cover(scene, focus.name, _output(scene, PortName.parse(focus.name)))
 
 
-def _block(annotations: Annotations, name: str, status: Status) -> str:
+def _block(annotations: Annotations, name: str, status: NumberStatus) -> str:
     """``mul1, Mul``, its value and gradient, its badges, problems and status."""
     scene, page = annotations.scene, annotations.page
     i = scene.index[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradwire.app.canvas.scene.covered import cover_of
-from gradwire.app.canvas.state.badge_labels import Status, badge_labels, status_sentence
+from gradwire.app.canvas.state.badge_labels import NumberStatus, badge_labels, status_sentence
 from gradwire.app.canvas.state.formatting import described
 from gradwire.app.canvas.state.looks import picture_of, type_name
 from gradwire.app.canvas.state.outlines import listed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import InstancePath
 
 
-def block_tip(page: PageResult, i: int, status: Status = Status.CURRENT) -> str:
+def block_tip(page: PageResult, i: int, status: NumberStatus = NumberStatus.CURRENT) -> str:
     """The problems of a block, or else its name, type, summary, badges and status."""
     name, block = page.scene.names[i], page.scene.blocks[i]
     if problems := page.problems_of(name):

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.focus import Focus
     from gradwire.app.canvas.scene.geometry import Bend, Scene
     from gradwire.app.canvas.state.annotations import Annotations
-    from gradwire.app.canvas.state.badge_labels import Status
+    from gradwire.app.canvas.state.badge_labels import NumberStatus
     from gradwire.app.canvas.state.costs import PageCosts
     from gradwire.app.canvas.state.marks.route import Route
-    from gradwire.app.document.numbers import Number
+    from gradwire.app.document.numbers import NumberCell
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import InstancePath, Note
 
@@ -93,9 +93,9 @@ class ViewState:
     """Ports that the open wire fits."""
     near_port: int | None = None
     """The fitting port that the open wire snaps to, or the port under the pointer."""
-    near_number: Number | None = None
+    near_number: NumberCell | None = None
     """The number under the pointer that can be changed in place."""
-    number: Number | None = None
+    number: NumberCell | None = None
     """The number that the keyboard changes."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Wires that a gesture is about to change, with the name of a colour of the theme."""
@@ -104,7 +104,7 @@ class ViewState:
     dragged_notes: Mapping[str, Note] = field(default_factory=dict)
     """Notes at the position and size that a gesture gives them."""
 
-    def status(self, block: str) -> Status:
+    def status(self, block: str) -> NumberStatus:
         """Where the numbers of a block come from."""
         return self.annotations.status(block, computing=self.computing)
 

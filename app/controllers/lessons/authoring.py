@@ -17,7 +17,7 @@ from gradwire.runtime.lessons import amount
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.evaluation.worker import Superseded
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Diagram
@@ -60,7 +60,7 @@ class AuthoringController(WindowPart):
         self.panelRequested.emit()
         self._show()
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Follow the page, by which picked paths begin."""
         self._use = use
 

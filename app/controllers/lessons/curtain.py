@@ -11,7 +11,7 @@ from gradwire.app.evaluation.concealment import NUMBERS, concealed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.flow import State
 
 ACTIONS: Mapping[str, tuple[str, ...]] = {
@@ -60,6 +60,6 @@ class Curtain(QObject):
         """The names of the actions that can't be used."""
         return {name for control in ACTIONS if self.closes(control) for name in ACTIONS[control]}
 
-    def overlay(self, result: Result) -> Result:
+    def overlay(self, result: EvaluationResult) -> EvaluationResult:
         """``result`` without what is hidden."""
         return concealed(result, self._hidden, self._painted)

@@ -15,8 +15,8 @@ from gradwire.runtime.lessons import (
     MOST_ELEMENTS,
     Facts,
     Guess,
-    Outcome,
     Phase,
+    PredictionOutcome,
     judge_all,
     painted_points,
     read_numbers,
@@ -55,8 +55,8 @@ class Questions:
 class Judged:
     """Every guess beside what is computed, and where the first wrong one went wrong."""
 
-    numbers: Mapping[InstancePath, Outcome]
-    wires: Mapping[WirePath, Outcome]
+    numbers: Mapping[InstancePath, PredictionOutcome]
+    wires: Mapping[WirePath, PredictionOutcome]
     rows: tuple[OutcomeRow, ...]
     first: InstancePath | None
     place: InstancePath | None
@@ -108,14 +108,14 @@ def _block(place: str) -> InstancePath:
     return PortPath.named(place).block
 
 
-def _row(name: InstancePath, outcome: Outcome) -> OutcomeRow:
+def _row(name: InstancePath, outcome: PredictionOutcome) -> OutcomeRow:
     return OutcomeRow(
         f"∂L/∂{name}", outcome.yours, outcome.actual, outcome.points, outcome.right,
         outcome.misconception, outcome.feedback, _block(outcome.place),
     )  # fmt: skip
 
 
-def _painted_row(asked: Questions, outcomes: Mapping[WirePath, Outcome]) -> OutcomeRow:
+def _painted_row(asked: Questions, outcomes: Mapping[WirePath, PredictionOutcome]) -> OutcomeRow:
     """All painted wires in one row; of the wrong ones, the first are listed."""
     wrong = {wire: found for wire, found in outcomes.items() if not found.right}
     said = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.panels.bars.offer import Offer
+    from gradwire.app.panels.bars.offer import OfferBar
     from gradwire.app.panels.workspace import Workspace
 
 
@@ -31,7 +31,7 @@ class LessonOffering(WindowPart):
         workspace: Workspace,
         curtain: Curtain,
         played: Callable[[], LessonPlayer | None],
-        offer: Offer,
+        offer: OfferBar,
     ) -> None:
         super().__init__(workspace)
         self._played = played

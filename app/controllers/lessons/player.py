@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.controllers.timeline import TimelineController
     from gradwire.app.document.document import Document
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.lessons import Outcome
+    from gradwire.runtime.lessons import PredictionOutcome
 
 TASKS = (ChangeStep, BuildStep)
 """Steps in which the diagram is changed."""
@@ -315,7 +315,7 @@ class LessonPlayer(QueryingPart):
         self._report()
         self.panel.next.setFocus()
 
-    def _show_outcome(self, outcome: Outcome) -> None:
+    def _show_outcome(self, outcome: PredictionOutcome) -> None:
         walk = self._current
         after = self._written(walk.after) or ""
         if walk.is_last and walk.is_done:
@@ -325,7 +325,7 @@ class LessonPlayer(QueryingPart):
 
     # ---- goals --------------------------------------------------------------------------------
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Follow the page, and look whether the goals are met."""
         self._use = self.painting.use = use
         walk = self._walk

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QTimer, Signal
 
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
+from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks, GuessStage
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons.judging import Judged, Questions, judge, prepare
 from gradwire.app.controllers.lessons.painting import Painting
 from gradwire.app.evaluation.concealment import NUMBERS
-from gradwire.app.panels.lessons.guess_form import Field
+from gradwire.app.panels.lessons.guess_form import GuessField
 from gradwire.app.panels.lessons.prediction import PredictionPanel
 from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.reveal import Reveal
     from gradwire.app.controllers.timeline import TimelineController
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.diagram import Change
 
@@ -127,7 +127,7 @@ class PredictController(QueryingPart):
         self._document.preview(self._other_numbers())
         self._ask()
 
-    def set_result(self, result: Result, use: InstancePath) -> None:
+    def set_result(self, result: EvaluationResult, use: InstancePath) -> None:
         """Follow the page, and ask anew where the diagram has changed."""
         self._use = self.painting.use = use
         if not self._is_on:
@@ -180,11 +180,11 @@ class PredictController(QueryingPart):
         self._show_marks()
         self.panel.form.focus_first()
 
-    def _field(self, name: InstancePath) -> Field:
+    def _field(self, name: InstancePath) -> GuessField:
         assert self._asked is not None
         size = self._asked.sizes[name]
         several = self.tr("{0} numbers or None").format(size)
-        return Field(f"∂L/∂{name}", several if size > 1 else self.tr("number or None"))
+        return GuessField(f"∂L/∂{name}", several if size > 1 else self.tr("number or None"))
 
     def _type(self, name: InstancePath, text: str) -> None:
         self._typed[name] = text
@@ -285,26 +285,26 @@ class PredictController(QueryingPart):
     def _is_here(self, wire: WirePath) -> bool:
         return wire.block.use == self._use and not wire.leaf
 
-    def _block_guess(self, path: InstancePath) -> Guess:
+    def _block_guess(self, path: InstancePath) -> GuessLabel:
         typed = self._typed.get(path, "")
         if self._judged is None:
             stage = GuessStage.GUESSED if typed else GuessStage.OPEN
-            return Guess(f"∇ {typed}" if typed else "∇ ?", stage, typed)
+            return GuessLabel(f"∇ {typed}" if typed else "∇ ?", stage, typed)
         row = self._judged.numbers[path]
         if row.right:
-            return Guess(row.yours, GuessStage.RIGHT, typed)
+            return GuessLabel(row.yours, GuessStage.RIGHT, typed)
         text = self.tr("yours {0}, actual {1}").format(row.yours, row.actual)
-        return Guess(text, GuessStage.WRONG, typed)
+        return GuessLabel(text, GuessStage.WRONG, typed)
 
-    def _wire_guess(self, wire: WirePath) -> Guess:
+    def _wire_guess(self, wire: WirePath) -> GuessLabel:
         painted = self.painting.wires.get(wire)
         if painted is None:
-            return Guess("")
+            return GuessLabel("")
         if self._judged is None:
-            return Guess("", GuessStage.GUESSED)
+            return GuessLabel("", GuessStage.GUESSED)
         if self._judged.wires[wire].right:
-            return Guess("", GuessStage.RIGHT)
-        return Guess(editor.tr(painted.row.title), GuessStage.WRONG)
+            return GuessLabel("", GuessStage.RIGHT)
+        return GuessLabel(editor.tr(painted.row.title), GuessStage.WRONG)
 
 
 def _is_scalar(block: Variable) -> bool:

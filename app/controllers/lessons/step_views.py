@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks, GuessStage
+from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks, GuessStage
 from gradwire.app.canvas.state.marks.route import Route
-from gradwire.app.panels.lessons.dots import Dot
-from gradwire.app.panels.lessons.guess_form import Field
+from gradwire.app.panels.lessons.dots import StepDot
+from gradwire.app.panels.lessons.guess_form import GuessField
 from gradwire.app.panels.lessons.outcomes import OutcomeRow
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import GradwireError
@@ -25,7 +25,7 @@ from gradwire.runtime.diagram import (
 from gradwire.runtime.flow import State
 from gradwire.runtime.lessons import (
     MOST_POINTS,
-    Progress,
+    LessonProgress,
     guess_of,
     judge,
     read_state,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gradwire.runtime.diagram import Page
-    from gradwire.runtime.lessons import Facts, Outcome, Walk
+    from gradwire.runtime.lessons import Facts, PredictionOutcome, Walk
 
 USUAL = (State.CARRIES, State.ZERO, State.STOPPED, State.OFF_ROUTE)
 """States that are offered whether they occur or not."""
@@ -45,16 +45,16 @@ MOST_BRUSHES = 9
 """Brushes at most: each has a number key."""
 
 
-def dots(walk: Walk) -> list[Dot]:
+def dots(walk: Walk) -> list[StepDot]:
     """How far the steps of a lesson are."""
     found = []
     for place, step in enumerate(walk.lesson.steps):
         outcome = walk.outcomes.get(place)
         is_read = isinstance(step, ShowStep) and place < walk.index
         if outcome is None:
-            found.append(Dot.RIGHT if is_read else Dot.OPEN)
+            found.append(StepDot.RIGHT if is_read else StepDot.OPEN)
         else:
-            found.append(Dot.RIGHT if outcome.right else Dot.WRONG)
+            found.append(StepDot.RIGHT if outcome.right else StepDot.WRONG)
     return found
 
 
@@ -63,7 +63,7 @@ def asked_path(step: PredictStep) -> InstancePath:
     return InstancePath(step.gradient or step.value)
 
 
-def field_of(step: PredictStep, facts: Facts) -> Field:
+def field_of(step: PredictStep, facts: Facts) -> GuessField:
     """The words beside the field of a prediction, and what may be typed into it."""
     name = asked_path(step)
     try:
@@ -82,7 +82,7 @@ def field_of(step: PredictStep, facts: Facts) -> Field:
         if step.gradient
         else editor.tr("value of {0}").format(PortPath.named(name).short)
     )
-    return Field(words, wanted or (several if size > 1 else one))
+    return GuessField(words, wanted or (several if size > 1 else one))
 
 
 def offered(step: PaintStep, facts: Facts) -> list[State]:
@@ -130,26 +130,26 @@ def marks(
     return None
 
 
-def _number(step: PredictStep, typed: str, outcome: Outcome | None) -> Guess:
+def _number(step: PredictStep, typed: str, outcome: PredictionOutcome | None) -> GuessLabel:
     sign = "∇" if step.gradient else "="
     if outcome is None:
         stage = GuessStage.GUESSED if typed else GuessStage.OPEN
-        return Guess(f"{sign} {typed or '?'}", stage, typed)
+        return GuessLabel(f"{sign} {typed or '?'}", stage, typed)
     if outcome.right:
-        return Guess(outcome.yours, GuessStage.RIGHT, typed)
+        return GuessLabel(outcome.yours, GuessStage.RIGHT, typed)
     text = editor.tr("yours {0}, actual {1}").format(outcome.yours, outcome.actual)
-    return Guess(text, GuessStage.WRONG, typed)
+    return GuessLabel(text, GuessStage.WRONG, typed)
 
 
-def _wire(painted: State | None, outcome: Outcome | None, wire: WirePath) -> Guess:
+def _wire(painted: State | None, outcome: PredictionOutcome | None, wire: WirePath) -> GuessLabel:
     words = "" if painted is None else editor.tr(painted.row.title)
     if outcome is None:
-        return Guess("?") if painted is None else Guess("", GuessStage.GUESSED)
+        return GuessLabel("?") if painted is None else GuessLabel("", GuessStage.GUESSED)
     is_wrong = wire in outcome.disagreements
-    return Guess(words if is_wrong else "", GuessStage.WRONG if is_wrong else GuessStage.RIGHT)
+    return GuessLabel(words if is_wrong else "", GuessStage.WRONG if is_wrong else GuessStage.RIGHT)
 
 
-def row(walk: Walk, outcome: Outcome) -> OutcomeRow:
+def row(walk: Walk, outcome: PredictionOutcome) -> OutcomeRow:
     """The outcome of a step as it is listed."""
     step = walk.step
     if isinstance(step, PredictStep | PaintStep):
@@ -189,10 +189,10 @@ def answer(walk: Walk) -> str:
     return "\n\n".join(filter(None, [f"**{right}**" if right else "", walk.after()]))
 
 
-def progress(walk: Walk) -> Progress:
+def progress(walk: Walk) -> LessonProgress:
     """How far the learner is in a lesson."""
     asking = sum(not isinstance(step, ShowStep) for step in walk.lesson.steps)
-    return Progress(
+    return LessonProgress(
         walk.file.title,
         done=walk.is_last and walk.is_done,
         best=sum(outcome.points for outcome in walk.outcomes.values()),

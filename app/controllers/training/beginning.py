@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer
 
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
-from gradwire.runtime.training import LIMIT, Recording, Ring
+from gradwire.runtime.training import LIMIT, CurveRecording, Ring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.training.runs import Runs
     from gradwire.app.document.document import Document
     from gradwire.app.evaluation.engines import Engines
-    from gradwire.app.evaluation.training import Control, TrainingWorker
+    from gradwire.app.evaluation.training import TrainingControl, TrainingWorker
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram, Training
     from gradwire.runtime.training import FollowedCourse, Frame, States, TrainerState
@@ -69,7 +69,7 @@ class Beginning:
         """
         diagram, lost, self.lost = self._document.diagram, self.lost, ()
         diagrams = [diagram, *(variant(diagram) for variant in self.variants)]
-        recordings = [Recording(name) for name in self.names or (self._runs.next_name(),)]
+        recordings = [CurveRecording(name) for name in self.names or (self._runs.next_name(),)]
         states, past, step = [], [], 0
         if lost and shown is not None:
             states, step = [lane.state for lane in shown.lanes], shown.step
@@ -136,7 +136,7 @@ def about_recipe(diagram: Diagram, courses: Sequence[FollowedCourse], rate: floa
     return " ".join(texts)
 
 
-def undo_text(control: Control | None) -> str:
+def undo_text(control: TrainingControl | None) -> str:
     """The name of the undo of a run, of a single step, or without one of going back."""
     if control is None:
         return editor.tr("Go to a step of the training")

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.camera import Camera
     from gradwire.app.canvas.state.view_state import Selection
     from gradwire.app.controllers.training.training import TrainingController
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.training import Frame, Lane
 
 
-class Comparison(WindowPart):
+class StopComparison(WindowPart):
     """Shows the document's diagram in one half and the same with stops toggled in the other.
 
     Both are trained step by step from the same values and seeds. The other half shows a diagram
@@ -217,7 +217,7 @@ class Comparison(WindowPart):
         if self.is_on and self.evaluator.result is not None:
             self._show(self.evaluator.result.diagram)
 
-    def _show_result(self, result: Result) -> None:
+    def _show_result(self, result: EvaluationResult) -> None:
         if not self.is_on or self.other is None:
             return
         self.other.set_result(result, self._navigation.use)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
 
 _FAMILY = "activations"
 
 
-def measured(result: Result) -> dict[str, float]:
+def measured(result: EvaluationResult) -> dict[str, float]:
     """Numbers of curves: ``gradient/VARIABLE``, the Euclidean norm of its gradient, and
     ``dead/BLOCK``, the share of an activation's units that are 0 for all rows of the batch.
 

@@ -17,7 +17,7 @@ from gradwire.runtime.data import listening
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
-    from gradwire.app.panels.bars.progress import Progress
+    from gradwire.app.panels.bars.progress import ProgressBar
     from gradwire.app.panels.workspace import Workspace
 
 _AFTER, _EVERY = 0.3, 0.1
@@ -32,7 +32,7 @@ class DataReading(WindowPart):
 
     _reported = Signal(str, float)
 
-    def __init__(self, workspace: Workspace, progress: Progress) -> None:
+    def __init__(self, workspace: Workspace, progress: ProgressBar) -> None:
         super().__init__(workspace)
         self._progress = progress
         self._name, self._began, self._shown = "", 0.0, 0.0

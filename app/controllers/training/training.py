@@ -18,8 +18,8 @@ from gradwire.app.controllers.training.measures import measured
 from gradwire.app.controllers.training.runs import Runs
 from gradwire.app.controllers.training.steps import DocumentSteps
 from gradwire.app.document.merging import same_values
-from gradwire.app.evaluation.training import Begun, Control, EndedError, TrainingWorker
-from gradwire.app.panels.bars.offer import Offer
+from gradwire.app.evaluation.training import Begun, EndedError, TrainingControl, TrainingWorker
+from gradwire.app.panels.bars.offer import OfferBar
 from gradwire.app.panels.training.bar import TrainingBar
 from gradwire.app.panels.training.curves import Curves
 from gradwire.app.panels.workspace import WindowPart
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from gradwire.app.controllers.reveal import Reveal
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.panels.workspace import Workspace
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import Address, Diagram
@@ -65,7 +65,7 @@ class TrainingController(WindowPart):
         )
         self.courses: tuple[FollowedCourse, ...] = ()
         """What is trained: of the document, then of what it is compared with."""
-        self._control: Control | None = None
+        self._control: TrainingControl | None = None
         self._then: Callable[[], None] | None = None
         """What to do when the courses are made."""
         self._steps = DocumentSteps(self._document)
@@ -127,12 +127,12 @@ class TrainingController(WindowPart):
         if self.is_playing:
             self.pause()
         else:
-            self._play(Control(self.bar.chosen_pace))
+            self._play(TrainingControl(self.bar.chosen_pace))
 
     def step(self) -> None:
         """Make one step."""
         if not self.is_playing:
-            self._play(Control(None, most=1))
+            self._play(TrainingControl(None, most=1))
 
     def pause(self) -> None:
         """Pause after the step under way."""
@@ -205,7 +205,7 @@ class TrainingController(WindowPart):
         self.bar.show_losses({})
         self.bar.show_text(text)
 
-    def _play(self, control: Control) -> None:
+    def _play(self, control: TrainingControl) -> None:
         if not self._was_shown:
             self._was_shown = True
             self.curvesRequested.emit()
@@ -236,7 +236,7 @@ class TrainingController(WindowPart):
         self._is_going = True
         self.worker.go(step)
 
-    def _run(self, control: Control) -> None:
+    def _run(self, control: TrainingControl) -> None:
         self._control, self._edits, self._is_restored = control, 0, False
         step = self.courses[0].step
         self._steps.forget_after(step)
@@ -304,7 +304,7 @@ class TrainingController(WindowPart):
                 return
             self._end()
             if control is not None and self._is_resumed:
-                self._play(Control(control.pace, control.most))
+                self._play(TrainingControl(control.pace, control.most))
             else:
                 text = self.tr("Paused: this edit changes more than numbers. {0}")
                 self.bar.show_text(text.format(self.tr("Play begins a new run.")))
@@ -385,7 +385,7 @@ class TrainingController(WindowPart):
         is_past = step < self.courses[0].furthest
         self.bar.show_text(about_past(step) if is_past else self.beginning.about(self.courses))
 
-    def _measure(self, result: Result) -> None:
+    def _measure(self, result: EvaluationResult) -> None:
         """Show a step with its result, take its numbers, and ask for the next one."""
         lane, self._lane = self._lane, None
         if lane is None or not self.courses:
@@ -454,7 +454,7 @@ class Notices(QObject):
     def __init__(self, reveal: Reveal, go: Callable[[int], None], parent: QWidget) -> None:
         super().__init__(parent)
         self._reveal, self._go = reveal, go
-        self.offer = Offer(parent)
+        self.offer = OfferBar(parent)
         self._is_start = False
         """Whether it offers to start the training again."""
 

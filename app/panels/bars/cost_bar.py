@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QWidget
 
 from gradwire.app.canvas.paint.blocks.costs import heat_colour
-from gradwire.app.canvas.state.costs import Measure, value_text
+from gradwire.app.canvas.state.costs import HeatMeasure, value_text
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import close_button, make_row, push_button
 from gradwire.app.services.theme import current_theme
@@ -34,8 +34,8 @@ class CostBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.choice = QComboBox(self)
-        self.choice.addItem(self.tr("Time"), Measure.TIME)
-        self.choice.addItem(self.tr("Memory"), Measure.MEMORY)
+        self.choice.addItem(self.tr("Time"), HeatMeasure.TIME)
+        self.choice.addItem(self.tr("Memory"), HeatMeasure.MEMORY)
         self.choice.setAccessibleName(self.tr("What the colours show"))
         self.choice.currentIndexChanged.connect(self.measureChanged)
         self.scale = _Scale(self)
@@ -49,9 +49,9 @@ class CostBar(QFrame):
         self.hide()
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> HeatMeasure:
         """What the colours show."""
-        return Measure(self.choice.currentData())
+        return HeatMeasure(self.choice.currentData())
 
     def wait(self) -> None:
         """Show that the costs are being measured."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-class Edge(QToolBar):
+class EdgeBar(QToolBar):
     """Shows the titles of hidden panels; it is hidden itself without any."""
 
     panelRequested = Signal(str)

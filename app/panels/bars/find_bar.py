@@ -13,7 +13,7 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import line_edit, make_row, tool_button
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import Diagram
 
 
@@ -27,7 +27,7 @@ class FindBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._diagram: Diagram | None = None
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._paths: list[str] = []
         self._at = -1
         hint, name = self.tr("Find by name, type, state or error"), self.tr("Find in the diagram")
@@ -50,7 +50,7 @@ class FindBar(QWidget):
         self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.line.selectAll()
 
-    def set_result(self, result: Result | None) -> None:
+    def set_result(self, result: EvaluationResult | None) -> None:
         """Search another result."""
         self._result = result
         if self.isVisible():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QPushButton, QWidget
 
 
-class Offer(Banner):
+class OfferBar(Banner):
     """Shows a question with a button per answer; any answer closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 180
 
 
-class Progress(Banner):
+class ProgressBar(Banner):
     """Shows one job; hidden while there is none."""
 
     cancelled = Signal()

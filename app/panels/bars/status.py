@@ -38,7 +38,7 @@ _COST_SHOWS_FOR = 10_000
 """Milliseconds for which the status bar shows what compiling took."""
 
 
-class Status(QObject):
+class StatusLabels(QObject):
     """Keeps the labels of one status bar up to date.
 
     Any thread compiles, also one in the process of a training; it is told in that of the window.

@@ -24,7 +24,7 @@ _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown
 _WIDTH, _HEIGHT = 560, 380
 
 
-class Row(NamedTuple):
+class ActionRow(NamedTuple):
     """An action as it is listed: ``File: Save``."""
 
     text: str
@@ -106,7 +106,7 @@ class CommandPalette(Dialog):
             QTimer.singleShot(0, action, action.trigger)  # after this dialog has closed
 
 
-def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
+def rows(menus: Mapping[str, QMenu]) -> Iterator[ActionRow]:
     """All actions of the menus, with submenus filled, each with the title of its menu."""
     for menu in menus.values():
         menu.aboutToShow.emit()
@@ -114,10 +114,10 @@ def rows(menus: Mapping[str, QMenu]) -> Iterator[Row]:
         for action in menu.actions():
             if not action.isSeparator() and action.menu() is None:
                 name = plain(action.text())
-                yield Row(f"{title}: {name}", name, action)
+                yield ActionRow(f"{title}: {name}", name, action)
 
 
-def ranked(found: Iterable[Row], sought: str, recent: Mapping[str, int]) -> list[Row]:
+def ranked(found: Iterable[ActionRow], sought: str, recent: Mapping[str, int]) -> list[ActionRow]:
     """The rows that match, the best first; of equal ones the most recent, then as they come.
 
     Rows that match by their letters alone are ordered by how well they do.
@@ -137,7 +137,7 @@ def plain(text: str) -> str:
     return text.replace("&&", "\0").replace("&", "").replace("\0", "&").removesuffix("…")
 
 
-def _item(row: Row) -> QTreeWidgetItem:
+def _item(row: ActionRow) -> QTreeWidgetItem:
     keys = row.action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     item = QTreeWidgetItem([row.text, keys])
     item.setToolTip(0, tooltip(row.action.statusTip()))

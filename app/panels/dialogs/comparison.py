@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.app.pictures.page_picture import PagePicture
 
 
-class Comparison(Dialog):
+class ComparisonDialog(Dialog):
     """Stays open beside the window. ``pictures`` draws a page of ``pages`` in a theme."""
 
     def __init__(

@@ -23,9 +23,9 @@ from gradwire.app.panels.layouts import STRETCH, make_column, make_row
 from gradwire.app.pictures.embedding import can_embed
 from gradwire.app.pictures.options import (
     LARGEST_WIDTH,
-    Extent,
     LegendChoice,
     Lettering,
+    PictureExtent,
     PictureOptions,
 )
 from gradwire.app.services.translation import editor
@@ -57,8 +57,8 @@ class ExportSheet(Dialog):
 
     def __init__(
         self,
-        pictures: Callable[[Extent, PictureOptions], list[PagePicture]],
-        extents: Iterable[Extent],
+        pictures: Callable[[PictureExtent, PictureOptions], list[PagePicture]],
+        extents: Iterable[PictureExtent],
         options: PictureOptions,
         kind: str,
         parent: QWidget,
@@ -67,9 +67,9 @@ class ExportSheet(Dialog):
         self.setWindowTitle(self.tr("Export a picture"))
         self._pictures = pictures
         names = {
-            Extent.PAGE: self.tr("This page"),
-            Extent.SELECTION: self.tr("The selected blocks"),
-            Extent.PAGES: self.tr("All pages"),
+            PictureExtent.PAGE: self.tr("This page"),
+            PictureExtent.SELECTION: self.tr("The selected blocks"),
+            PictureExtent.PAGES: self.tr("All pages"),
         }
         self.extent = _choice({each: names[each] for each in extents}, self.tr("Draw"))
         self.kind = _choice({end: editor.tr(text) for end, text in _KINDS.items()}, "")
@@ -106,9 +106,9 @@ class ExportSheet(Dialog):
         )
 
     @property
-    def chosen_extent(self) -> Extent:
+    def chosen_extent(self) -> PictureExtent:
         """What to draw."""
-        return Extent(self.extent.currentData())
+        return PictureExtent(self.extent.currentData())
 
     def _legends(self) -> dict[LegendChoice, str]:
         return {

@@ -21,7 +21,7 @@ from gradwire.app.panels.layouts import make_column
 from gradwire.app.services.plain_text import tooltip
 
 if TYPE_CHECKING:
-    from gradwire.app.services.journal import Entry
+    from gradwire.app.services.journal import JournalEntry
 
 _ENTRY = Qt.ItemDataRole.UserRole
 _Role = QDialogButtonBox.ButtonRole
@@ -38,7 +38,7 @@ class Recovery(Dialog):
     discarded = Signal(object)
     """An Entry to discard."""
 
-    def __init__(self, entries: Sequence[Entry], parent: QWidget) -> None:
+    def __init__(self, entries: Sequence[JournalEntry], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Recover unsaved diagrams"))
         self.list = self._filled(entries)
@@ -58,7 +58,7 @@ class Recovery(Dialog):
         self.resize(640, 320)
         self.list.selectAll()
 
-    def _filled(self, entries: Sequence[Entry]) -> QTreeWidget:
+    def _filled(self, entries: Sequence[JournalEntry]) -> QTreeWidget:
         shown = QTreeWidget(self)
         shown.setAccessibleName(self.tr("Unsaved diagrams"))
         shown.setHeaderLabels([self.tr("Title"), self.tr("File"), self.tr("Last change")])
@@ -89,7 +89,7 @@ class Recovery(Dialog):
             self.discarded.emit(entry)
         self._close_if_empty()
 
-    def _take_selected(self) -> list[Entry]:
+    def _take_selected(self) -> list[JournalEntry]:
         """Remove the selected entries from the list and return them."""
         items = self.list.selectedItems()
         for item in items:

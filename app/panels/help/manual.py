@@ -25,7 +25,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ManualSection:
     """A heading of a page and the text up to the next one."""
 
     title: str
@@ -34,12 +34,12 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ManualPage:
     """One Markdown file; ``name`` is its path inside the folder, ``extend/block.md``."""
 
     name: str
     text: str
-    sections: tuple[Section, ...]
+    sections: tuple[ManualSection, ...]
 
     @property
     def title(self) -> str:
@@ -61,7 +61,7 @@ class Hit:
 class Manual:
     """All pages by name, and the chapters in which the index lists them."""
 
-    pages: dict[str, Page]
+    pages: dict[str, ManualPage]
     chapters: dict[str, tuple[str, ...]]
 
     def search(self, words: str) -> list[Hit]:
@@ -72,7 +72,7 @@ class Manual:
         hits = [hit for page in self._in_order() for hit in _hits(page, sought)]
         return sorted(hits, key=lambda hit: not any(w in hit.title.casefold() for w in sought))
 
-    def _in_order(self) -> Iterator[Page]:
+    def _in_order(self) -> Iterator[ManualPage]:
         yield self.pages[INDEX]
         yield from (self.pages[name] for names in self.chapters.values() for name in names)
 
@@ -87,7 +87,7 @@ def manual(folder: Path = FOLDER) -> Manual:
     return Manual(pages, _chapters(pages[INDEX]))
 
 
-def html(page: Page) -> str:
+def html(page: ManualPage) -> str:
     """The page's Markdown as HTML for Qt; every heading is a link target."""
     tokens = _MARKDOWN.parse(page.text)
     anchors = iter(section.anchor for section in page.sections)
@@ -104,12 +104,12 @@ def anchor_of(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
 
 
-def _page(path: Path, folder: Path) -> Page:
+def _page(path: Path, folder: Path) -> ManualPage:
     text = path.read_text(encoding="utf-8")
-    return Page(path.relative_to(folder).as_posix(), text, tuple(_sections(text)))
+    return ManualPage(path.relative_to(folder).as_posix(), text, tuple(_sections(text)))
 
 
-def _sections(text: str) -> Iterator[Section]:
+def _sections(text: str) -> Iterator[ManualSection]:
     tokens, lines = _MARKDOWN.parse(text), text.splitlines()
     heads = [
         (token.map[0], tokens[i + 1])
@@ -123,10 +123,10 @@ def _sections(text: str) -> Iterator[Section]:
         anchor = anchor_of(title)
         repeated = f"-{found[anchor]}" if found[anchor] else ""  # as GitHub tells them apart
         found[anchor] += 1
-        yield Section(title, anchor + repeated, "\n".join(lines[line + 1 : end]))
+        yield ManualSection(title, anchor + repeated, "\n".join(lines[line + 1 : end]))
 
 
-def _chapters(index: Page) -> dict[str, tuple[str, ...]]:
+def _chapters(index: ManualPage) -> dict[str, tuple[str, ...]]:
     """The links of each section of the index."""
     found = {
         section.title: tuple(re.findall(r"\]\(([\w/-]+\.md)\)", section.text))
@@ -135,7 +135,7 @@ def _chapters(index: Page) -> dict[str, tuple[str, ...]]:
     return {title: names for title, names in found.items() if names}
 
 
-def _hits(page: Page, sought: list[str]) -> Iterator[Hit]:
+def _hits(page: ManualPage, sought: list[str]) -> Iterator[Hit]:
     for section in page.sections:
         everything = f"{page.title} {section.title} {section.text}".casefold()
         here = f"{section.title} {section.text}".casefold()

@@ -26,10 +26,10 @@ from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.document import arrays
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
-from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.grid import ArrayGrid
 from gradwire.app.panels.layouts import path_to_open, path_to_save
 from gradwire.app.panels.menu import Menu
-from gradwire.app.services.background import Cancelled, Runner
+from gradwire.app.services.background import Cancelled, JobRunner
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import FileError, GradwireError, reason_of
 from gradwire.blocks.values import DTYPES, Array, Tensor
@@ -67,7 +67,7 @@ class ArrayTools(QToolButton):
     failed = Signal(str)
     """Why a tool failed."""
 
-    def __init__(self, runner: Runner, parent: QWidget | None = None) -> None:
+    def __init__(self, runner: JobRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._runner = runner
         self._tensor: Tensor | None = None
@@ -110,7 +110,7 @@ class ArrayTools(QToolButton):
     def change_part(self) -> None:
         """Ask for a part and its new values."""
         if self._tensor is not None:
-            self._ask(Part(self._tensor.array, self))
+            self._ask(PartDialog(self._tensor.array, self))
 
     def save(self) -> None:
         """Ask for a file and save the array."""
@@ -143,7 +143,7 @@ class ArrayTools(QToolButton):
             return None
         return found if isValid(self) else None  # deleted if another block is shown by now
 
-    def _ask(self, dialog: Generate | Part) -> None:
+    def _ask(self, dialog: Generate | PartDialog) -> None:
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self.made.emit(Tensor(dialog.array))
         dialog.deleteLater()
@@ -267,7 +267,7 @@ class Generate(_ArrayDialog):
         return arrays.generate(kind, shape, self._dtype, numbers)
 
 
-class Part(_ArrayDialog):
+class PartDialog(_ArrayDialog):
     """Edits a part of an array cell by cell, or fills it with one number."""
 
     def __init__(self, array: Array, parent: QWidget) -> None:
@@ -279,7 +279,7 @@ class Part(_ArrayDialog):
         self.line.setToolTip(self.tr("One index per axis: 3, 0:5, : or ..."))
         self.fill = QLineEdit(self)
         self.fill.setPlaceholderText(self.tr("unchanged"))
-        self.grid = Grid(self)
+        self.grid = ArrayGrid(self)
         self.grid.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.grid.committed.connect(self._edit)
         self.rows.addRow(self.tr("Part"), self.line)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
-from gradwire.app.canvas.paint.blocks.rows import Tile
+from gradwire.app.canvas.paint.blocks.rows import SymbolTile
 from gradwire.app.canvas.state.tooltips import uses_text
 from gradwire.app.document.numbers import slider_of
 from gradwire.app.panels import labels, notation
-from gradwire.app.panels.formula import Formula as Equation
+from gradwire.app.panels.formula import FormulaLabel as Equation
 from gradwire.app.panels.inspector.data_view import DataView
-from gradwire.app.panels.inspector.fields import ChoiceField, Field, LiteralField, field_for
+from gradwire.app.panels.inspector.fields import ChoiceField, LiteralField, ValueField, field_for
 from gradwire.app.panels.inspector.rows import let_drag, name_label
 from gradwire.app.panels.inspector.slider import NumberSlider
 from gradwire.app.panels.inspector.texts import carried, docs, gradient_text
@@ -33,8 +33,8 @@ from gradwire.runtime.views import choices
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.background import Runner
+    from gradwire.app.evaluation.result import EvaluationResult
+    from gradwire.app.services.background import JobRunner
     from gradwire.app.services.theme import Theme
     from gradwire.blocks.block import Block
     from gradwire.blocks.library.data import Dataset
@@ -63,13 +63,13 @@ class BlockForm(QWidget):
     """An input, and whether it is to own a variable or the variable is to move out."""
 
     def __init__(
-        self, diagram: Diagram, page: str, name: str, theme: Theme, runner: Runner
+        self, diagram: Diagram, page: str, name: str, theme: Theme, runner: JobRunner
     ) -> None:
         super().__init__()
         self._runner = runner
         self.page, self.name = page, name
         self.shape_of_form = form_shape(diagram, page, name)
-        self.fields: dict[str, Field] = {}
+        self.fields: dict[str, ValueField] = {}
         self.errors: dict[str, QLabel] = {}
         self._refusals: dict[str, str] = {}
         self._found: dict[str | None, str] = {}
@@ -121,7 +121,7 @@ class BlockForm(QWidget):
         """Show under the name why it was refused."""
         labels.show_or_hide(self._name_error, text)
 
-    def show_result(self, result: Result | None, use: InstancePath) -> None:
+    def show_result(self, result: EvaluationResult | None, use: InstancePath) -> None:
         """Show shapes, values, gradient and problems of this block in a result."""
         for port, label in self._outputs.items():
             label.setText(carried(result, (use / self.name).port(port)))
@@ -139,7 +139,7 @@ class BlockForm(QWidget):
             label.setText("<br>".join(filter(None, [text, shown])))
 
     def _add_head(self, theme: Theme) -> None:
-        tile = Tile(self)
+        tile = SymbolTile(self)
         tile.show_block(type(self._block), theme)
         self.name_line = QLineEdit(self.name, self)
         self.name_line.setAccessibleName(self.tr("Name of the block"))
@@ -158,7 +158,7 @@ class BlockForm(QWidget):
         ):  # fmt: skip
             self._column.addWidget(label)
 
-    def _shared_text(self, result: Result | None, path: InstancePath) -> str:
+    def _shared_text(self, result: EvaluationResult | None, path: InstancePath) -> str:
         """Which uses share this variable; empty for an unshared one, and for other blocks."""
         flow = None if result is None else result.flow
         names = () if flow is None else flow.program.flat.names(path)
@@ -202,7 +202,7 @@ class BlockForm(QWidget):
         self._data.chosen.connect(self.setRequested)
         self._column.addWidget(self._data)
 
-    def _add_slider(self, grid: QGridLayout, field: Field) -> None:
+    def _add_slider(self, grid: QGridLayout, field: ValueField) -> None:
         """The slider of the value that a field shows."""
         self.slider = slider = NumberSlider(self)
         grid.addWidget(slider, grid.rowCount(), 1)
@@ -292,7 +292,7 @@ class BlockForm(QWidget):
         self._column.addLayout(grid)
         return grid
 
-    def _add_field(self, grid: QGridLayout, name: str, title: str, field: Field) -> None:
+    def _add_field(self, grid: QGridLayout, name: str, title: str, field: ValueField) -> None:
         row = grid.rowCount()
         label = name_label(title, field)
         grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
@@ -346,7 +346,7 @@ class BlockForm(QWidget):
         if text != self.name:
             self.renamed.emit(text)
 
-    def _show_problems(self, result: Result | None, use: InstancePath) -> None:
+    def _show_problems(self, result: EvaluationResult | None, use: InstancePath) -> None:
         """Show problems of a port under its field, the others under the name."""
         here = ((self.page, self.name), (MAIN, use / self.name))
         of_block: list[str] = []

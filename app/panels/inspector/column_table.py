@@ -24,12 +24,12 @@ from gradwire.runtime.flow import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.data import ColumnSummary, Rows
+    from gradwire.runtime.data import ColumnSummary, DataRows
 
 _EVERY = 30
 """Milliseconds between two looks whether all rows are read."""
 _NONE = "–"
-_known: WeakKeyDictionary[Rows, tuple[ColumnSummary, ...]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[DataRows, tuple[ColumnSummary, ...]] = WeakKeyDictionary()
 
 
 class ColumnTable(QWidget):
@@ -49,13 +49,13 @@ class ColumnTable(QWidget):
         self.table.setColumnCount(len(titles))
         self.table.setHorizontalHeaderLabels(titles)
         make_column(self, self.caption, self.table)
-        self._rows: Rows | None = None
+        self._rows: DataRows | None = None
         self._reader: _Reader | None = None
         self._timer = QTimer(self, interval=_EVERY)
         self._timer.timeout.connect(self._look)
         self.hide()
 
-    def show_rows(self, rows: Rows | None) -> None:
+    def show_rows(self, rows: DataRows | None) -> None:
         """Show the columns of a data set; nothing without one."""
         if rows is self._rows:
             return
@@ -114,7 +114,7 @@ class ColumnTable(QWidget):
 class _Reader(threading.Thread):
     """Reads all rows of a data set."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: DataRows) -> None:
         super().__init__(name="columns", daemon=True)
         self.rows = rows
         self.found: tuple[ColumnSummary, ...] | None = None

@@ -21,12 +21,12 @@ from gradwire.runtime.flow import number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gradwire.app.evaluation.result import Result
-    from gradwire.app.services.background import Runner
+    from gradwire.app.evaluation.result import EvaluationResult
+    from gradwire.app.services.background import JobRunner
     from gradwire.app.services.theme import Theme
     from gradwire.blocks.library.data import Dataset
     from gradwire.blocks.values import Array
-    from gradwire.runtime.data import Rows
+    from gradwire.runtime.data import DataRows
     from gradwire.runtime.diagram import InstancePath
 
 
@@ -47,7 +47,9 @@ class DataView(QWidget):
     """The parameters of the block for a file that the user chose."""
     failed = Signal(str)
 
-    def __init__(self, block: Dataset, folder: Path | None, theme: Theme, runner: Runner) -> None:
+    def __init__(
+        self, block: Dataset, folder: Path | None, theme: Theme, runner: JobRunner
+    ) -> None:
         super().__init__()
         self._folder, self._runner = folder, runner
         self.button = push_button(self, self.tr("Choose a file…"), self.choose)
@@ -81,7 +83,9 @@ class DataView(QWidget):
         options = dict.fromkeys(("count", "classes", "noise", "turns"))
         self.chosen.emit({**options, **block.to_record()})
 
-    def show_result(self, result: Result | None, path: InstancePath, block: Dataset) -> None:
+    def show_result(
+        self, result: EvaluationResult | None, path: InstancePath, block: Dataset
+    ) -> None:
         """Show the batch of a result."""
         values: dict[str, Array] = {}
         rows = None
@@ -126,7 +130,7 @@ class DataView(QWidget):
         return number(value)
 
 
-def _counted(view: QWidget, rows: Rows | None) -> str:
+def _counted(view: QWidget, rows: DataRows | None) -> str:
     if rows is None:
         return ""
     text = view.tr("{0} rows for training, {1} for validation").format(

@@ -13,17 +13,17 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.panels import labels, notation
 from gradwire.app.panels.inspector.array_tools import ArrayTools
-from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.grid import ArrayGrid
 from gradwire.app.panels.inspector.inputs import QuietComboBox, RowsEdit
 from gradwire.app.panels.layouts import make_column, make_row, tool_button
-from gradwire.app.services.background import Runner, at_once
+from gradwire.app.services.background import JobRunner, at_once
 from gradwire.blocks.values import DTYPES, PortLiteral, Tensor
 
 LARGE = 1_000
 """Number of elements above which an array is described instead of edited as text."""
 
 
-class Field(QWidget):
+class ValueField(QWidget):
     """Edits one value. ``committed`` emits JSON data; the diagram then calls ``show_value``.
 
     The draft is text that is not committed; a refused draft stays until Escape.
@@ -58,7 +58,7 @@ class Field(QWidget):
         return number.item()
 
 
-class SwitchField(Field):
+class SwitchField(ValueField):
     """A boolean."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -79,7 +79,7 @@ class SwitchField(Field):
         self.committed.emit(on)
 
 
-class ChoiceField(Field):
+class ChoiceField(ValueField):
     """One of a few values."""
 
     def __init__(self, choices: tuple[Any, ...], parent: QWidget | None = None) -> None:
@@ -98,7 +98,7 @@ class ChoiceField(Field):
         self.box.setCurrentIndex(-1)
 
 
-class TextField(Field):
+class TextField(ValueField):
     """One line of text: a number, tuple or name. Enter or losing focus commits, Escape reverts."""
 
     def __init__(
@@ -151,10 +151,10 @@ class TextField(Field):
             self.committed.emit(text if self._plain else notation.parse(text))
 
 
-class ArrayField(Field):
+class ArrayField(ValueField):
     """An array as text, or cell by cell in a grid if it has at most two axes."""
 
-    def __init__(self, runner: Runner = at_once, parent: QWidget | None = None) -> None:
+    def __init__(self, runner: JobRunner = at_once, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = ""
         self._tensor: Tensor | None = None
@@ -162,7 +162,7 @@ class ArrayField(Field):
         self.text.committed.connect(self._commit)
         self.text.textChanged.connect(self._emit_draft)
         self.text.installEventFilter(self)
-        self.grid = Grid(self)
+        self.grid = ArrayGrid(self)
         self.grid.committed.connect(self.committed)
         self.about = labels.plain(parent=self)
         self.about.setEnabled(False)
@@ -231,7 +231,7 @@ class ArrayField(Field):
             self.committed.emit(notation.parse(text))
 
 
-class LiteralField(Field):
+class LiteralField(ValueField):
     """The literal of an unwired input: value and dtype. Without a value the default applies."""
 
     def __init__(self, default: str, parent: QWidget | None = None) -> None:
@@ -285,7 +285,7 @@ class LiteralField(Field):
             self.committed.emit({"dtype": dtype, "value": value} if dtype else value)
 
 
-def field_for(annotation: Any, runner: Runner = at_once) -> Field:
+def field_for(annotation: Any, runner: JobRunner = at_once) -> ValueField:
     """A field for a parameter of this type: switch, choice, text or array.
 
     ``runner`` runs the loading of arrays from files.

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from gradwire.app.panels import notation
-from gradwire.app.panels.tables.lines import Index, Table, TableModel
+from gradwire.app.panels.tables.lines import Index, PlainTable, TableModel
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.flow import number
 
@@ -84,7 +84,7 @@ class ArrayModel(TableModel):
         return True
 
 
-class Grid(Table):
+class ArrayGrid(PlainTable):
     """A table of an ``ArrayModel``, as high as its content up to a few rows."""
 
     committed = Signal(object)

@@ -12,7 +12,7 @@ from gradwire.app.panels.inspector.diagram_form import DiagramForm
 from gradwire.app.panels.inspector.selection_form import SelectionForm
 from gradwire.app.panels.layouts import Sheet
 from gradwire.app.panels.pacing import Paced
-from gradwire.app.services.background import Runner, at_once
+from gradwire.app.services.background import JobRunner, at_once
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.values import Tensor
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from gradwire.app.canvas.state.view_state import Selection
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
 
 
 class Inspector(Sheet):
@@ -57,7 +57,7 @@ class Inspector(Sheet):
     def __init__(
         self,
         parent: QWidget | None = None,
-        runner: Runner = at_once,
+        runner: JobRunner = at_once,
         is_previewing: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class Inspector(Sheet):
         self._diagram = Diagram()
         self._page = MAIN
         self._blocks: frozenset[str] = frozenset()
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._use = ROOT
         self._theme = LIGHT
         self._drafts: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
@@ -105,7 +105,7 @@ class Inspector(Sheet):
         self._blocks = selection.blocks
         self._refresh()
 
-    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+    def set_result(self, result: EvaluationResult | None, use: InstancePath = ROOT) -> None:
         """Show a result; ``use`` is the instance path of the page's current use."""
         self._result, self._use = result, use
         self._previews.result_shown()

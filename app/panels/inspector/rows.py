@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QLabel, QWidget
 
     from gradwire.app.document.numbers import Slider
-    from gradwire.app.panels.inspector.fields import Field
+    from gradwire.app.panels.inspector.fields import ValueField
 
 
 def name_label(text: str, buddy: QWidget) -> QLabel:
@@ -30,7 +30,7 @@ def name_label(text: str, buddy: QWidget) -> QLabel:
 
 def let_drag(
     label: QLabel,
-    field: Field,
+    field: ValueField,
     preview: Callable[[Any], None],
     slider: Callable[[], Slider | None] = lambda: None,
 ) -> None:

@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.panels import labels
-from gradwire.app.panels.inspector.fields import Field, field_for
+from gradwire.app.panels.inspector.fields import ValueField, field_for
 from gradwire.app.panels.inspector.inputs import QuietComboBox
 from gradwire.app.panels.inspector.rows import let_drag, name_label
 from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
-from gradwire.app.services.background import Runner, at_once
+from gradwire.app.services.background import JobRunner, at_once
 from gradwire.app.services.plain_text import tooltip
 from gradwire.blocks.block import Block, Opaque
 from gradwire.runtime.formulas import formula_of, python_of
@@ -46,11 +46,11 @@ class SelectionForm(QWidget):
     blockRequested = Signal(str)
 
     def __init__(
-        self, diagram: Diagram, page: str, names: list[str], runner: Runner = at_once
+        self, diagram: Diagram, page: str, names: list[str], runner: JobRunner = at_once
     ) -> None:
         super().__init__()
         self._diagram, self.page, self.names = diagram, page, names
-        self.fields: dict[str, Field] = {}
+        self.fields: dict[str, ValueField] = {}
         self.errors: dict[str, QLabel] = {}
         count = labels.body(self.tr("{0} blocks selected").format(len(names)))
         more = "" if len(names) <= _MOST_LINKS else " …"
@@ -97,7 +97,7 @@ class SelectionForm(QWidget):
         """Show under a field why its value was refused; an empty reason clears the error."""
         labels.show_or_hide(self.errors[parameter], reason)
 
-    def _add_parameters(self, column: QVBoxLayout, runner: Runner) -> None:
+    def _add_parameters(self, column: QVBoxLayout, runner: JobRunner) -> None:
         parameters = common_parameters(_blocks(self._diagram, self.page, self.names))
         if not parameters:
             column.addWidget(labels.caption(self.tr("The blocks have no parameter in common.")))
@@ -111,7 +111,7 @@ class SelectionForm(QWidget):
             if info.description:
                 self.fields[name].setToolTip(tooltip(info.description))
 
-    def _add_field(self, grid: QGridLayout, name: str, field: Field) -> None:
+    def _add_field(self, grid: QGridLayout, name: str, field: ValueField) -> None:
         self.fields[name], self.errors[name] = field, labels.error()
         label, row = name_label(name.replace("_", " "), field), grid.rowCount()
         grid.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)

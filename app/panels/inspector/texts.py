@@ -13,7 +13,7 @@ from gradwire.runtime.calculus.choices.markdown import notes
 from gradwire.runtime.flow import MANY
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import PortPath
 
@@ -31,7 +31,7 @@ def _code(text: str) -> str:
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
 
 
-def carried(result: Result | None, port: PortPath) -> str:
+def carried(result: EvaluationResult | None, port: PortPath) -> str:
     """``1 × 2 · float32`` and the value, if known."""
     if result is None:
         return ""
@@ -45,7 +45,7 @@ def carried(result: Result | None, port: PortPath) -> str:
     return f"{kind}{shown}"
 
 
-def gradient_text(result: Result | None, variable: str) -> str:
+def gradient_text(result: EvaluationResult | None, variable: str) -> str:
     """The gradient of a variable, or why it has none; empty where it is not known."""
     if result is None or variable not in result.gradients:
         return ""

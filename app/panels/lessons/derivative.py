@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gradwire.app.panels import labels
-from gradwire.app.panels.formula import Formula
+from gradwire.app.panels.formula import FormulaLabel
 from gradwire.app.panels.layouts import STRETCH, Sheet, make_column
 from gradwire.app.panels.lessons.heatmap import (
     GradientTable,
@@ -45,7 +45,7 @@ class DerivativePanel(Sheet):
 
     def show_card(self, card: DerivativeCard) -> None:
         """Show a card."""
-        formula = Formula(self)
+        formula = FormulaLabel(self)
         formula.show_latex(card.formula)
         parts: list[QWidget] = [labels.body(f"{card.path} · {card.type_name}"), formula]
         if card.arrivals:
@@ -93,7 +93,7 @@ class DerivativePanel(Sheet):
 
     def _rule(self, rule: InputRule) -> QWidget:
         """The rule typeset; one that would be illegible in a panel is left to the timeline."""
-        formula = Formula(self)
+        formula = FormulaLabel(self)
         formula.show_latex(f"g_{{{port_name(rule.port)}}} = {rule.rule}")
         if rule.rule and formula.natural_width() <= _WIDEST * formula.fontMetrics().height():
             return formula

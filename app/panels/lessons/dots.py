@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PITCH, _RADIUS = 16, 4.5
 
 
-class Dot(Enum):
+class StepDot(Enum):
     """How far a step is."""
 
     OPEN = auto()
@@ -31,11 +31,11 @@ class Dots(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.dots: tuple[Dot, ...] = ()
+        self.dots: tuple[StepDot, ...] = ()
         self._current = 0
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def show_dots(self, dots: Sequence[Dot], current: int) -> None:
+    def show_dots(self, dots: Sequence[StepDot], current: int) -> None:
         """Show the steps, and which of them is shown."""
         self.dots, self._current = tuple(dots), current
         text = self.tr("Step {0} of {1}").format(current + 1, len(self.dots))
@@ -55,16 +55,16 @@ class Dots(QWidget):
                 centre = QPointF(pitch * (place + 0.5), self.height() / 2.0)
                 self._paint(painter, dot, centre, is_current=place == self._current)
 
-    def _paint(self, painter: QPainter, dot: Dot, centre: QPointF, *, is_current: bool) -> None:
+    def _paint(self, painter: QPainter, dot: StepDot, centre: QPointF, *, is_current: bool) -> None:
         theme, radius = current_theme(), _RADIUS + (1.5 if is_current else 0.0)
-        colour = QColor(theme.error if dot is Dot.WRONG else theme.accent)
-        if dot is Dot.OPEN and not is_current:
+        colour = QColor(theme.error if dot is StepDot.WRONG else theme.accent)
+        if dot is StepDot.OPEN and not is_current:
             colour = QColor(theme.ink_faint)
         painter.setPen(QPen(colour, 2.0 if is_current else 1.3))
-        filled = dot is Dot.RIGHT
+        filled = dot is StepDot.RIGHT
         painter.setBrush(colour if filled else Qt.BrushStyle.NoBrush)
         painter.drawEllipse(centre, radius, radius)
-        if dot is Dot.WRONG:
+        if dot is StepDot.WRONG:
             half = radius * 0.5
             for sign in (1.0, -1.0):
                 start = QPointF(centre.x() - half, centre.y() - sign * half)

@@ -23,7 +23,7 @@ LEAST, MOST, USUAL = 50, 100, 70
 """Limits and beginning of the confidence, %."""
 
 
-class Field(NamedTuple):
+class GuessField(NamedTuple):
     """What a field asks for, and what may be typed into it."""
 
     words: str
@@ -64,7 +64,7 @@ class GuessForm(QWidget):
         make_column(self, *asked, self._sure, self.confidence, self.problem, self.commit)
         self.ask({}, ())
 
-    def ask(self, numbers: Mapping[str, Field], states: Sequence[State]) -> None:
+    def ask(self, numbers: Mapping[str, GuessField], states: Sequence[State]) -> None:
         """Ask for numbers by name, and offer states to paint."""
         self.setEnabled(True)
         while self._numbers.rowCount():
@@ -97,7 +97,7 @@ class GuessForm(QWidget):
         if isinstance(first, QWidget):
             first.setFocus()
 
-    def _field(self, name: str, asked: Field) -> QLineEdit:
+    def _field(self, name: str, asked: GuessField) -> QLineEdit:
         field = line_edit(self, asked.wanted, f"{asked.words}: {asked.wanted}")
         field.textEdited.connect(partial(self.typed.emit, name))
         field.returnPressed.connect(self.commit.click)

@@ -19,7 +19,7 @@ from gradwire.runtime.lessons import unmarked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.app.panels.lessons.dots import Dot
+    from gradwire.app.panels.lessons.dots import StepDot
     from gradwire.app.panels.lessons.outcomes import OutcomeRow
     from gradwire.runtime.lessons import GoalState
 
@@ -69,7 +69,7 @@ class LessonPanel(QWidget):
         ends = make_row(None, self.save, self.end, margins=(14, 0, 14, 0))
         make_column(self, head, (self.sheet, 1), ways, ends, margins=(0, 0, 0, 8))
 
-    def show_step(self, title: str, dots: Sequence[Dot], current: int, text: str) -> None:
+    def show_step(self, title: str, dots: Sequence[StepDot], current: int, text: str) -> None:
         """Show the text of a step; what it asks for is shown after this."""
         self.title.setText(title)
         self.dots.show_dots(dots, current)
@@ -82,7 +82,7 @@ class LessonPanel(QWidget):
         self.sheet.verticalScrollBar().setValue(0)
         labels.announce(self, f"{self.dots.accessibleName()}. {unmarked(text)}")
 
-    def show_dots(self, dots: Sequence[Dot], current: int) -> None:
+    def show_dots(self, dots: Sequence[StepDot], current: int) -> None:
         """Show how far the steps are."""
         self.dots.show_dots(dots, current)
 

@@ -15,7 +15,7 @@ from gradwire.app.panels.lessons.outcomes import Outcomes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gradwire.app.panels.lessons.guess_form import Field
+    from gradwire.app.panels.lessons.guess_form import GuessField
     from gradwire.app.panels.lessons.outcomes import OutcomeRow
     from gradwire.runtime.flow import State
 
@@ -57,7 +57,7 @@ class PredictionPanel(Sheet):
         labels.say(self, self.text, reason or idle)
         self._show(self.start)
 
-    def show_questions(self, numbers: Mapping[str, Field], states: Sequence[State]) -> None:
+    def show_questions(self, numbers: Mapping[str, GuessField], states: Sequence[State]) -> None:
         """Ask for gradients by name, and offer states to paint."""
         self.form.ask(numbers, states)
         parts = [self.tr("Type each gradient: a number, or None where no route leads.")]

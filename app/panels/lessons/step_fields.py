@@ -16,7 +16,7 @@ from gradwire.runtime.diagram import MAX_TEXT
 from gradwire.runtime.lessons import NAMES, ConditionError, parse_condition, parse_goal, parse_text
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """How a field is written."""
 
     TEXT = auto()
@@ -49,19 +49,24 @@ class StepField:
 
     key: str
     title: str
-    kind: Kind
+    kind: FieldKind
     hint: str = ""
     choices: tuple[str, ...] = ()
 
     @property
     def has_lines(self) -> bool:
         """Whether it needs several lines."""
-        return self.kind not in (Kind.PLACE, Kind.PLACES, Kind.CHOICE, Kind.CONTROLS)
+        return self.kind not in (
+            FieldKind.PLACE,
+            FieldKind.PLACES,
+            FieldKind.CHOICE,
+            FieldKind.CONTROLS,
+        )
 
     @property
     def is_picked(self) -> bool:
         """Whether it is filled by clicks on the canvas."""
-        return self.kind in (Kind.PLACE, Kind.PLACES)
+        return self.kind in (FieldKind.PLACE, FieldKind.PLACES)
 
 
 TITLES: Mapping[str, str] = MappingProxyType(
@@ -88,56 +93,58 @@ CHOICES: Mapping[str, str] = MappingProxyType(
     }
 )
 """What is chosen from lists, in words."""
-_TEXT = StepField("text", editor.noop("Text"), Kind.TEXT,
+_TEXT = StepField("text", editor.noop("Text"), FieldKind.TEXT,
                   editor.noop('The gradient is {grad("w")}.'))  # fmt: skip
-_GOALS = StepField("goals", editor.noop("Goals, one a line"), Kind.GOALS,
+_GOALS = StepField("goals", editor.noop("Goals, one a line"), FieldKind.GOALS,
                    'grad("b") == 2 * grad("a")')  # fmt: skip
 _FEEDBACK = StepField(
-    "feedback", editor.noop("Own words, one a line: misconception | feedback"), Kind.FEEDBACK,
+    "feedback", editor.noop("Own words, one a line: misconception | feedback"), FieldKind.FEEDBACK,
     "one branch only | Both wires bring gradient back.",
 )  # fmt: skip
-VARY = StepField("vary", editor.noop("Numbers that a seed chooses from"), Kind.VARY,
+VARY = StepField("vary", editor.noop("Numbers that a seed chooses from"), FieldKind.VARY,
                  editor.noop("w = 1, 2, 3"))  # fmt: skip
 """The field of the whole lesson that is written in lines."""
 _OF_KIND: Mapping[str, tuple[StepField, ...]] = MappingProxyType(
     {
         "show": (
-            StepField("look", editor.noop("Lit"), Kind.PLACES),
-            StepField("play", editor.noop("Plays"), Kind.CHOICE,
+            StepField("look", editor.noop("Lit"), FieldKind.PLACES),
+            StepField("play", editor.noop("Plays"), FieldKind.CHOICE,
                       choices=("", "forward", "backward", "all")),
         ),
         "predict": (
-            StepField("gradient", editor.noop("Gradient of"), Kind.PLACE),
-            StepField("value", editor.noop("or value of"), Kind.PLACE),
-            StepField("answer", editor.noop("Answer"), Kind.CHOICE,
+            StepField("gradient", editor.noop("Gradient of"), FieldKind.PLACE),
+            StepField("value", editor.noop("or value of"), FieldKind.PLACE),
+            StepField("answer", editor.noop("Answer"), FieldKind.CHOICE,
                       choices=("number", "estimate", "sign", "decade")),
             StepField("wrong",
                       editor.noop("Wrong answers, one a line: answer | its name | feedback"),
-                      Kind.WRONG, 'value("max1") / 2 | split evenly | One input gets all of it.'),
+                      FieldKind.WRONG,
+                      'value("max1") / 2 | split evenly | One input gets all of it.'),
             _FEEDBACK,
         ),
         "paint": (
-            StepField("wires", editor.noop("Wires"), Kind.PLACES),
-            StepField("states", editor.noop("States"), Kind.CONTROLS, "CARRIES, ZERO, STOPPED"),
+            StepField("wires", editor.noop("Wires"), FieldKind.PLACES),
+            StepField("states", editor.noop("States"), FieldKind.CONTROLS,
+                      "CARRIES, ZERO, STOPPED"),
             _FEEDBACK,
         ),
         "change": (
             _GOALS,
-            StepField("only", editor.noop("Only these"), Kind.PLACES),
+            StepField("only", editor.noop("Only these"), FieldKind.PLACES),
         ),
         "build": (_GOALS,),
         "check": (
             StepField("options", editor.noop("Options, one a line: text | condition | feedback"),
-                      Kind.OPTIONS, 'It is 0. | grad("w") == 0 | Look at the stop.'),
+                      FieldKind.OPTIONS, 'It is 0. | grad("w") == 0 | Look at the stop.'),
         ),
     }
 )  # fmt: skip
 _COMMON = (
-    StepField("hints", editor.noop("Hints, weak to strong"), Kind.TEXTS),
-    StepField("after", editor.noop("Shown after the answer"), Kind.TEXT),
-    StepField("setup", editor.noop("Numbers and stops on entry"), Kind.SETTINGS, "w = 3"),
-    StepField("reveal", editor.noop("Reveals at its end"), Kind.CONTROLS, "gradients, states"),
-    StepField("losses", editor.noop("Losses"), Kind.PLACES),
+    StepField("hints", editor.noop("Hints, weak to strong"), FieldKind.TEXTS),
+    StepField("after", editor.noop("Shown after the answer"), FieldKind.TEXT),
+    StepField("setup", editor.noop("Numbers and stops on entry"), FieldKind.SETTINGS, "w = 3"),
+    StepField("reveal", editor.noop("Reveals at its end"), FieldKind.CONTROLS, "gradients, states"),
+    StepField("losses", editor.noop("Losses"), FieldKind.PLACES),
 )
 
 
@@ -149,19 +156,19 @@ def fields_of(kind: str) -> tuple[StepField, ...]:
 def written(field: StepField, value: Any) -> str:
     """A value of a step as it stands in the form."""
     match field.kind:
-        case Kind.TEXTS | Kind.GOALS:
+        case FieldKind.TEXTS | FieldKind.GOALS:
             return "\n".join(value or ())
-        case Kind.PLACES | Kind.CONTROLS:
+        case FieldKind.PLACES | FieldKind.CONTROLS:
             return ", ".join(value or ())
-        case Kind.SETTINGS:
+        case FieldKind.SETTINGS:
             return "\n".join(f"{path} = {_setting(each)}" for path, each in (value or {}).items())
-        case Kind.OPTIONS:
+        case FieldKind.OPTIONS:
             return "\n".join(_joined(each, _OPTION) for each in value or ())
-        case Kind.WRONG:
+        case FieldKind.WRONG:
             return "\n".join(_joined(each, _WRONG) for each in value or ())
-        case Kind.FEEDBACK:
+        case FieldKind.FEEDBACK:
             return "\n".join(f"{name} | {_one_line(text)}" for name, text in (value or {}).items())
-        case Kind.VARY:
+        case FieldKind.VARY:
             rows = {path: ", ".join(map(_number, row)) for path, row in (value or {}).items()}
             return "\n".join(f"{path} = {numbers}" for path, numbers in rows.items())
         case _:
@@ -172,24 +179,24 @@ def read(field: StepField, text: str) -> Any:
     """The value that a text of the form stands for. Raises ConditionError with the character."""
     text = text[: MAX_TEXT * 8]
     match field.kind:
-        case Kind.TEXT:
+        case FieldKind.TEXT:
             parse_text(text)
             return text.strip()
-        case Kind.TEXTS:
+        case FieldKind.TEXTS:
             return [line.strip() for _, line in _lines(text, parse_text)]
-        case Kind.GOALS:
+        case FieldKind.GOALS:
             return [line.strip() for _, line in _lines(text, parse_goal)]
-        case Kind.PLACES | Kind.CONTROLS:
+        case FieldKind.PLACES | FieldKind.CONTROLS:
             return [part.strip() for part in text.split(",") if part.strip()]
-        case Kind.SETTINGS:
+        case FieldKind.SETTINGS:
             return dict(_read_setting(at, line) for at, line in _lines(text))
-        case Kind.OPTIONS:
+        case FieldKind.OPTIONS:
             return [_read_option(at, line) for at, line in _lines(text)]
-        case Kind.WRONG:
+        case FieldKind.WRONG:
             return [_read_wrong(at, line) for at, line in _lines(text)]
-        case Kind.FEEDBACK:
+        case FieldKind.FEEDBACK:
             return dict(_read_feedback(at, line) for at, line in _lines(text))
-        case Kind.VARY:
+        case FieldKind.VARY:
             return dict(_read_vary(at, line) for at, line in _lines(text))
         case _:
             return text.strip()

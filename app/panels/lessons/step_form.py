@@ -15,7 +15,7 @@ from gradwire.app.panels.inspector.inputs import QuietComboBox
 from gradwire.app.panels.layouts import line_edit, make_column, make_row, tool_button
 from gradwire.app.panels.lessons.step_fields import (
     CHOICES,
-    Kind,
+    FieldKind,
     StepField,
     fields_of,
     read,
@@ -109,7 +109,7 @@ class FieldRow(QWidget):
 
     def pick(self, paths: Iterable[str]) -> None:
         """Add these paths; a field for one place takes the last."""
-        several = self.field.kind is Kind.PLACES
+        several = self.field.kind is FieldKind.PLACES
         known = read(self.field, self.text()) if several else []
         chosen = list(dict.fromkeys([*known, *paths])) if several else [*paths][-1:]
         self._set_text(", ".join(chosen))
@@ -117,7 +117,7 @@ class FieldRow(QWidget):
 
     def _edit(self, title: str) -> QPlainTextEdit | QLineEdit | QComboBox:
         field = self.field
-        if field.kind is Kind.CHOICE:
+        if field.kind is FieldKind.CHOICE:
             choice = QuietComboBox(self)
             for name in field.choices:
                 choice.addItem(editor.tr(CHOICES[name]), name)

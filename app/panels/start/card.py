@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QToolButton, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import STRETCH, make_column, make_row, tool_button
-from gradwire.app.panels.start.thumbnails import Content, draw
+from gradwire.app.panels.start.thumbnails import PictureContent, draw
 from gradwire.app.services.plain_text import tooltip, unmarked
 from gradwire.app.services.theme import current_theme
 
@@ -36,7 +36,7 @@ class Version(NamedTuple):
     variant: str = ""
 
 
-class Picture(QAbstractButton):
+class PictureButton(QAbstractButton):
     """The picture of the shown version, which opens it; empty until its content is there."""
 
     contentWanted = Signal(object, str)
@@ -46,7 +46,7 @@ class Picture(QAbstractButton):
         super().__init__(parent)
         self._path: Path | None = None
         self._variant = ""
-        self._content: Content | None = None
+        self._content: PictureContent | None = None
         self._drawn: tuple[str, float, QPixmap] | None = None
         self.setFixedSize(PICTURE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -58,7 +58,7 @@ class Picture(QAbstractButton):
         self.contentWanted.emit(path, variant)
         self.update()
 
-    def show_content(self, path: Path, content: Content | None, variant: str = "") -> None:
+    def show_content(self, path: Path, content: PictureContent | None, variant: str = "") -> None:
         """Draw the content of a file if that is the one shown; None is drawn empty."""
         if (path, variant) == (self._path, self._variant):
             self._content, self._drawn = content, None
@@ -69,7 +69,7 @@ class Picture(QAbstractButton):
         """Whether the content is there."""
         return self._content is not None
 
-    def _picture(self, content: Content) -> QPixmap:
+    def _picture(self, content: PictureContent) -> QPixmap:
         """The content in the theme and for the screen, drawn anew only if either changed."""
         key = (current_theme().name, self.devicePixelRatioF())
         if self._drawn is None or self._drawn[:2] != key:
@@ -106,7 +106,7 @@ class DiagramCard(QWidget):
         self.runs = runs
         self.versions = tuple(versions)
         self._shown = self.versions[0]
-        self.picture = Picture(self)
+        self.picture = PictureButton(self)
         self.picture.clicked.connect(self._open)
         caption = labels.strong(title)
         caption.setWordWrap(True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradwire.app.services.examples import LessonFile
-    from gradwire.runtime.lessons import Progress
+    from gradwire.runtime.lessons import LessonProgress
 
 _SIZE = QSize(PICTURE.width(), 74)
 _PAD = 10
@@ -28,7 +28,7 @@ _PAD = 10
 class LessonCard(QAbstractButton):
     """A lesson: its number and title, its minutes, and how far the learner is."""
 
-    def __init__(self, lesson: LessonFile, number: int, progress: Progress | None) -> None:
+    def __init__(self, lesson: LessonFile, number: int, progress: LessonProgress | None) -> None:
         super().__init__()
         self.lesson = lesson
         self.progress = progress
@@ -85,7 +85,7 @@ class LessonCard(QAbstractButton):
             painter.drawText(line, int(Qt.AlignmentFlag.AlignLeft), self.state)
 
 
-class Course(QWidget):
+class LessonList(QWidget):
     """The lesson to go on with and those after it; on request all lessons, in groups.
 
     The first lesson that is not done is the next one.
@@ -97,7 +97,7 @@ class Course(QWidget):
     """All lessons are shown, or only the next ones again."""
 
     def __init__(
-        self, lessons: Sequence[LessonFile], progress: Mapping[str, Progress], columns: int
+        self, lessons: Sequence[LessonFile], progress: Mapping[str, LessonProgress], columns: int
     ) -> None:
         super().__init__()
         self.cards = [

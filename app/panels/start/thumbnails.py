@@ -24,7 +24,7 @@ from gradwire.runtime.diagram import MAIN, load
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.diagram import Diagram
 
@@ -33,14 +33,14 @@ LARGEST = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
+class PictureContent:
     """What a picture shows: a diagram, and its result if it was run. Equal only to itself."""
 
     diagram: Diagram
-    result: Result | None
+    result: EvaluationResult | None
 
 
-def read(path: Path, *, runs: bool, variant: str = "") -> Content | None:
+def read(path: Path, *, runs: bool, variant: str = "") -> PictureContent | None:
     """The main page of a file, run if it ``runs``; None if it can't be read or is too large.
 
     ``variant`` is one of the study of an example.
@@ -57,20 +57,20 @@ def read(path: Path, *, runs: bool, variant: str = "") -> Content | None:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, runs: bool, variant: str, stamp: tuple[int, ...]) -> Content:
+def _read(path: Path, runs: bool, variant: str, stamp: tuple[int, ...]) -> PictureContent:
     diagram = in_variant(load(path), path, variant)
     page = replace(diagram.main, notes={})  # their text is too small here
     diagram = diagram.with_page(MAIN, page)
-    return Content(diagram, evaluate(diagram) if runs else None)
+    return PictureContent(diagram, evaluate(diagram) if runs else None)
 
 
-def draw(content: Content, theme: Theme, size: QSize, ratio: float) -> QPixmap:
+def draw(content: PictureContent, theme: Theme, size: QSize, ratio: float) -> QPixmap:
     """The main page in ``size`` px, with ``ratio`` physical pixels per px and lanes if it ran."""
     return _draw(content, theme.name, size, ratio)
 
 
 @lru_cache(maxsize=64)
-def _draw(content: Content, theme_name: str, size: QSize, ratio: float) -> QPixmap:
+def _draw(content: PictureContent, theme_name: str, size: QSize, ratio: float) -> QPixmap:
     """Kept for the start pages of other windows, which show the same examples."""
     theme = THEMES[theme_name]
     scene = Scene(content.diagram, MAIN)

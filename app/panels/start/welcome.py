@@ -24,9 +24,9 @@ from gradwire.app.panels.layouts import (
     push_button,
 )
 from gradwire.app.panels.start.card import PICTURE, DiagramCard, Version
-from gradwire.app.panels.start.course import Course
-from gradwire.app.panels.start.thumbnails import Content, read
-from gradwire.app.services.examples import SUFFIX, Example, Group
+from gradwire.app.panels.start.course import LessonList
+from gradwire.app.panels.start.thumbnails import PictureContent, read
+from gradwire.app.services.examples import SUFFIX, Example, ExampleGroup
 from gradwire.app.services.plain_text import tooltip, unmarked
 from gradwire.app.services.translation import editor
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gradwire.app.services.examples import LessonFile
-    from gradwire.runtime.lessons import Progress
+    from gradwire.runtime.lessons import LessonProgress
 
 _GAP = 20
 _MOST_COLUMNS = 4
-HEADINGS: Mapping[Group, str] = MappingProxyType(
+HEADINGS: Mapping[ExampleGroup, str] = MappingProxyType(
     {
-        Group.TRAINING: editor.noop("Examples that train"),
-        Group.BASICS: editor.noop("Basics"),
-        Group.STOPS: editor.noop("Where stops are used"),
-        Group.LARGE: editor.noop("Large"),
+        ExampleGroup.TRAINING: editor.noop("Examples that train"),
+        ExampleGroup.BASICS: editor.noop("Basics"),
+        ExampleGroup.STOPS: editor.noop("Where stops are used"),
+        ExampleGroup.LARGE: editor.noop("Large"),
     }
 )
 """Titles of the groups of examples."""
@@ -73,9 +73,9 @@ class Welcome(Sheet):
         self._canvas = canvas
         self._examples = examples
         self._lessons = lessons
-        self.progress: Mapping[str, Progress] = {}
+        self.progress: Mapping[str, LessonProgress] = {}
         """How far the user is in each lesson, by its title."""
-        self.course: Course | None = None
+        self.course: LessonList | None = None
         self.next_lesson: QPushButton | None = None
         self._columns = 1
         self.cards: list[DiagramCard] = []
@@ -109,7 +109,7 @@ class Welcome(Sheet):
         self._add_cards(self.tr("Recent files"), files)
         self._add_course()
         for group, members in groupby(sorted(self._examples(), key=_rank), key=_rank):
-            self._add_cards(editor.tr(HEADINGS[Group(group)]), self._example_cards(members))
+            self._add_cards(editor.tr(HEADINGS[ExampleGroup(group)]), self._example_cards(members))
         self._column.addStretch(1)
         for card in self.cards:
             card.picture.contentWanted.connect(partial(self._read, runs=card.runs))
@@ -159,7 +159,7 @@ class Welcome(Sheet):
         """The next lessons, and on request all of them, each with how far the user is."""
         self.course = None
         if lessons := self._lessons():
-            course = self.course = Course(lessons, self.progress, self._columns)
+            course = self.course = LessonList(lessons, self.progress, self._columns)
             course.lessonRequested.connect(self.lessonRequested)
             course.toggled.connect(self._place)
             self._column.addWidget(course)
@@ -234,7 +234,7 @@ class Welcome(Sheet):
 
     def _draw(self, name: str, content: object) -> None:
         path, _, variant = name.rpartition("\n")
-        found = content if isinstance(content, Content) else None
+        found = content if isinstance(content, PictureContent) else None
         for card in self.cards:
             card.picture.show_content(Path(path), found, variant)
 

@@ -23,7 +23,7 @@ _VICTIM = Qt.ItemDataRole.UserRole
 """Role of the key of a victim."""
 
 
-class Findings(QTreeWidget):
+class FindingsTree(QTreeWidget):
     """A row per culprit with its victims below; a click or Enter requests the place of a row.
 
     Rows have a mark with the name of the culprit, and a sentence.

@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QShowEvent
 from PySide6.QtWidgets import QHeaderView
 
 from gradwire.app.document.document import UNDO_LIMIT
-from gradwire.app.panels.tables.lines import Index, Lines, TableModel
+from gradwire.app.panels.tables.lines import Index, LineTable, TableModel
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import current_theme
 
@@ -75,7 +75,7 @@ class HistoryModel(TableModel):
         return QBrush(QColor(current_theme().ink_faint if faint else current_theme().ink))
 
 
-class History(Lines):
+class HistoryTable(LineTable):
     """One line per state; a click or Enter goes to it, and the line of the current one is lit."""
 
     def __init__(self, document: Document, parent: QWidget) -> None:

@@ -41,7 +41,7 @@ class TableModel(QAbstractTableModel):
         return self.titles()[section] if is_title and self.titles() else None
 
 
-class Table(QTableView):
+class PlainTable(QTableView):
     """A table whose rows fit the font, with a text to show while it is empty."""
 
     _placeholder = ""
@@ -88,7 +88,7 @@ class Table(QTableView):
             self.fit_rows()
 
 
-class Lines(Table):
+class LineTable(PlainTable):
     """A table without grid or headers, whose third column takes the remaining width."""
 
     def lay_out(self, model: QAbstractItemModel, name: str) -> None:

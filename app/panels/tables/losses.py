@@ -17,7 +17,7 @@ from gradwire.app.services import theme
 from gradwire.runtime.diagram import PortPath
 
 if TYPE_CHECKING:
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.app.services.theme import Theme
 
 
@@ -36,12 +36,12 @@ class Losses(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._result: Result | None = None
-        self._overlaid: Result | None = None
+        self._result: EvaluationResult | None = None
+        self._overlaid: EvaluationResult | None = None
         self._swatches: tuple[Theme, list[str | None], list[str]] | None = None
         """The theme, the ports and the colours of the swatches that are shown."""
         self._theme: Theme = theme.LIGHT
-        self.label = labels.Readout(self)
+        self.label = labels.ReadoutLabel(self)
         self.switch = QComboBox(self)
         self.switch.setAccessibleName(self.tr("Gradient of"))
         self.switch.setToolTip(self.tr("The loss for lanes, gradients and explanations"))
@@ -89,7 +89,7 @@ class Losses(QWidget):
         if loss in ports:
             self.switch.setCurrentIndex(ports.index(loss))
 
-    def overlay(self, result: Result) -> Result:
+    def overlay(self, result: EvaluationResult) -> EvaluationResult:
         """``result`` for the chosen loss, which stays chosen while a loss of that name exists."""
         if result is not self._result:
             self._result, self._overlaid = result, None
@@ -99,7 +99,7 @@ class Losses(QWidget):
             self._overlaid = result.side_by_side() if self.apart else result.of(self.chosen)
         return self._overlaid
 
-    def show_values(self, result: Result) -> None:
+    def show_values(self, result: EvaluationResult) -> None:
         """Show the values of the losses as far as ``result`` has them."""
         lossless = (result.is_partial or bool(result.states)) and result.is_lossless
         values = labels.losses(result, numbered=self.apart)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
-from gradwire.app.panels.tables.lines import Index, Table, TableModel
+from gradwire.app.panels.tables.lines import Index, PlainTable, TableModel
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import current_theme
 from gradwire.runtime.flow import number
@@ -115,7 +115,7 @@ class MatrixModel(TableModel):
         ]
 
 
-class Matrix(Table):
+class Matrix(PlainTable):
     """A click on a loss chooses it; a click or Enter on a cell shows the variable for that loss."""
 
     lossRequested = Signal(str)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
-from gradwire.app.panels.tables.lines import Index, Lines, TableModel
+from gradwire.app.panels.tables.lines import Index, LineTable, TableModel
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import current_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import Diagnostic
 
 _MARKS = {"error": "✕", "warning": "△", "info": "○"}
@@ -59,7 +59,7 @@ class ProblemModel(TableModel):
         return None
 
 
-class Problems(Lines):
+class Problems(LineTable):
     """One line per problem; a click or Enter requests its place."""
 
     placeRequested = Signal(object)
@@ -74,7 +74,7 @@ class Problems(Lines):
         self.clicked.connect(self._request)
         self.activated.connect(self._request)
 
-    def set_result(self, result: Result) -> None:
+    def set_result(self, result: EvaluationResult) -> None:
         """Show the problems of a result."""
         before = len(self.table.problems)
         self.table.show_problems(result.diagnostics)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 
 from gradwire.app.canvas.input.gestures.scrubbing import PIXELS, factor_of
 from gradwire.app.document.numbers import Scrub, Slider
-from gradwire.app.panels.tables.lines import Table
+from gradwire.app.panels.tables.lines import PlainTable
 from gradwire.blocks.classes.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class _Drag:
     moves: bool = False
 
 
-class ScrubTable(Table):
+class ScrubTable(PlainTable):
     """Each row may have a number in the column ``numbers``, some of them with a slider."""
 
     previewed = Signal(int, object)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QShowEvent
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.blocks.block import Block
 
 _VALUE = 2
@@ -64,12 +64,12 @@ class VariableModel(TableModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self.diagram = Diagram()
         """The diagram as it is now, which may be newer than the result."""
         self.names: tuple[str, ...] = ()
 
-    def set_result(self, result: Result | None) -> None:
+    def set_result(self, result: EvaluationResult | None) -> None:
         """Show another result."""
         names = result.variables if result else ()
         if names != self.names:
@@ -190,7 +190,7 @@ class VariableModel(TableModel):
 class _ValueDelegate(QStyledItemDelegate):
     """Draws a number with its slider before it."""
 
-    def __init__(self, table: Variables) -> None:
+    def __init__(self, table: VariablesTable) -> None:
         super().__init__(table)
         self._table = table
 
@@ -215,7 +215,7 @@ class _ValueDelegate(QStyledItemDelegate):
         return size.grownBy(QMargins(_SLIDER + 2 * _PAD, 0, 0, 0)) if has_slider else size
 
 
-class Variables(ScrubTable):
+class VariablesTable(ScrubTable):
     """The table of variables; a click or Enter requests the block, and numbers are dragged."""
 
     blockRequested = Signal(str)
@@ -230,7 +230,7 @@ class Variables(ScrubTable):
     ) -> None:
         super().__init__(parent)
         self._is_previewing = is_previewing
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._results = Paced(self, self._show_result)
         self.table = VariableModel(self)
         self.lay_out(self.table, self.tr("Variables"))
@@ -264,7 +264,7 @@ class Variables(ScrubTable):
         """Change the numbers of another diagram."""
         self.table.diagram = diagram
 
-    def set_result(self, result: Result | None) -> None:
+    def set_result(self, result: EvaluationResult | None) -> None:
         """Show another result."""
         self._result = result
         self._explain_absence(labels.withheld(result))

@@ -22,7 +22,14 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import line_edit, make_column, make_row, tool_button
 from gradwire.app.panels.menu import Menu
-from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, label_of, lines_of
+from gradwire.app.panels.training.lines import (
+    CurveGroup,
+    ListedRun,
+    colour_of,
+    group_of,
+    label_of,
+    lines_of,
+)
 from gradwire.app.services.theme import LIGHT, follow_theme, scaled
 
 if TYPE_CHECKING:
@@ -58,7 +65,7 @@ class Curves(QWidget):
         """The plots; None until they are loaded."""
         self.chosen: list[str] = []
         """The names of the curves that are drawn."""
-        self.runs: list[Run] = []
+        self.runs: list[ListedRun] = []
         """The runs that are listed."""
         self._listed: tuple[object, ...] = ()
         self._theme = LIGHT
@@ -134,7 +141,7 @@ class Curves(QWidget):
         self._load()
         self.draw()
 
-    def show_runs(self, runs: Sequence[Run]) -> None:
+    def show_runs(self, runs: Sequence[ListedRun]) -> None:
         """List these runs; their curves may go on growing: see :meth:`grow`."""
         self.runs = list(runs)
         self._relist()
@@ -208,7 +215,7 @@ class Curves(QWidget):
         self._listed = key
         losses = [name for run in self.runs for name in run.recording.losses]
         if not self._touched:
-            self.chosen = [name for name in names if group_of(name, losses) is Group.LOSSES]
+            self.chosen = [name for name in names if group_of(name, losses) is CurveGroup.LOSSES]
         self.list.blockSignals(True)
         at = self.list.verticalScrollBar().value()
         closed = self._closed()
@@ -237,9 +244,9 @@ class Curves(QWidget):
 
     def _list_curves(self, names: Sequence[str], losses: Sequence[str], closed: set[str]) -> None:
         several = sum(run.shown for run in self.runs) > 1
-        tops: dict[Group, QTreeWidgetItem] = {}
+        tops: dict[CurveGroup, QTreeWidgetItem] = {}
         by_group = {name: group_of(name, losses) for name in names}
-        for group in Group:
+        for group in CurveGroup:
             members = [name for name in names if by_group[name] is group]
             if not members:
                 continue
@@ -253,7 +260,7 @@ class Curves(QWidget):
                 item.setToolTip(0, name)
                 if name in drawn and not several:
                     item.setIcon(0, _swatch(colour_of(drawn.index(name), self._theme)))
-            is_open = group is Group.LOSSES or bool(drawn)
+            is_open = group is CurveGroup.LOSSES or bool(drawn)
             top.setExpanded(is_open and group.title not in closed)
 
     def _closed(self) -> set[str]:
@@ -283,7 +290,7 @@ class Curves(QWidget):
 
     def _take_change(self, item: QTreeWidgetItem) -> None:
         about, is_on = item.data(0, _NAME), item.checkState(0) is Qt.CheckState.Checked
-        if isinstance(about, Run):
+        if isinstance(about, ListedRun):
             about.shown = is_on
             about.recording.name = item.text(0).strip() or about.recording.name
         elif isinstance(about, str):
@@ -299,7 +306,7 @@ class Curves(QWidget):
     def _show_menu(self, at: QPoint) -> None:
         item = self.list.itemAt(at)
         about = None if item is None else item.data(0, _NAME)
-        if not isinstance(about, Run) or item is None:
+        if not isinstance(about, ListedRun) or item is None:
             return
         menu = Menu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

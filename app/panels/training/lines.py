@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QColor
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.training import Recording
+    from gradwire.runtime.training import CurveRecording
 
 _HUES = (255.0, 35.0, 150.0, 310.0, 75.0, 200.0, 350.0, 115.0)
 """OKLCH hues of successive lines, degrees: neighbours differ most."""
@@ -29,7 +29,7 @@ _DASHES = (
 )
 
 
-class Group(Enum):
+class CurveGroup(Enum):
     """The plots: the prefix of the names of their curves, and their title."""
 
     LOSSES = ("", editor.noop("Losses"))
@@ -46,17 +46,17 @@ class Group(Enum):
         return editor.tr(self.value[1])
 
 
-def group_of(name: str, losses: Iterable[str]) -> Group:
+def group_of(name: str, losses: Iterable[str]) -> CurveGroup:
     """The plot of a curve, given the names of the losses of its run."""
     if name.removeprefix("validation/") in losses:
-        return Group.LOSSES
-    for group in Group:
+        return CurveGroup.LOSSES
+    for group in CurveGroup:
         if group.value[0] and name.startswith(group.value[0]):
             return group
-    return Group.PORTS
+    return CurveGroup.PORTS
 
 
-def label_of(name: str, group: Group) -> str:
+def label_of(name: str, group: CurveGroup) -> str:
     """A curve's name without what the title of its plot says."""
     if name.startswith("validation/"):
         return editor.tr("{0} (validation)").format(short(name.removeprefix("validation/")))
@@ -69,18 +69,18 @@ def short(name: str) -> str:
 
 
 @dataclass(eq=False)
-class Run:
+class ListedRun:
     """A recording that is listed, its place among the colours, and whether it is drawn."""
 
-    recording: Recording
+    recording: CurveRecording
     place: int = 0
     shown: bool = True
 
 
-class Line(NamedTuple):
+class CurveLine(NamedTuple):
     """A curve of a run as it is drawn."""
 
-    run: Run
+    run: ListedRun
     name: str
     label: str
     colour: QColor
@@ -93,10 +93,12 @@ def colour_of(place: int, theme: Theme) -> QColor:
     return oklch(lightness, chroma, _HUES[place % len(_HUES)])
 
 
-def lines_of(runs: Sequence[Run], chosen: Iterable[str], theme: Theme) -> dict[Group, list[Line]]:
+def lines_of(
+    runs: Sequence[ListedRun], chosen: Iterable[str], theme: Theme
+) -> dict[CurveGroup, list[CurveLine]]:
     """The lines of each plot. One run has a colour for each curve; of several, each has its own."""
     shown = [run for run in runs if run.shown]
-    found: dict[Group, list[Line]] = {}
+    found: dict[CurveGroup, list[CurveLine]] = {}
     for name in chosen:
         for run in shown:
             if name not in run.recording.names:
@@ -110,5 +112,5 @@ def lines_of(runs: Sequence[Run], chosen: Iterable[str], theme: Theme) -> dict[G
                 label = f"{run.recording.name} · {label}"
             colour = colour_of(run.place if len(shown) > 1 else place, theme)
             dash = _DASHES[place % len(_DASHES)] if len(shown) > 1 else _DASHES[0]
-            lines.append(Line(run, name, label, colour, dash))
-    return {group: found[group] for group in Group if group in found}
+            lines.append(CurveLine(run, name, label, colour, dash))
+    return {group: found[group] for group in CurveGroup if group in found}

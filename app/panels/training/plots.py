@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSizeF
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.app.panels.training.lines import Group, Line
+    from gradwire.app.panels.training.lines import CurveGroup, CurveLine
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.training import Points
 
@@ -69,7 +69,7 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self.ci.layout.setContentsMargins(4, 4, 8, 2)
         self.ci.layout.setSpacing(12)
         self._theme = themes.LIGHT
-        self._plots: dict[Group, _Plot] = {}
+        self._plots: dict[CurveGroup, _Plot] = {}
         self._log = (False, False)
         self._step: int | None = None
         self.took = 0.0
@@ -79,7 +79,11 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         themes.follow_theme(self)
 
     def show_lines(
-        self, lines: Mapping[Group, Sequence[Line]], smoothing: float, *, log: tuple[bool, bool]
+        self,
+        lines: Mapping[CurveGroup, Sequence[CurveLine]],
+        smoothing: float,
+        *,
+        log: tuple[bool, bool],
     ) -> None:
         """Draw these lines; ``smoothing`` is a weight of ``Points.smoothed``, ``log`` is of the
         axes of steps and of numbers.
@@ -143,7 +147,7 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
         self._step = int(known[min(max(at + by, 0), len(known) - 1)])
         self._read()
 
-    def _arrange(self, groups: Sequence[Group], log: tuple[bool, bool]) -> None:
+    def _arrange(self, groups: Sequence[CurveGroup], log: tuple[bool, bool]) -> None:
         self.clear()
         self._plots, self._log = {}, log
         for group in groups:
@@ -180,7 +184,7 @@ class _Plot:
     def __init__(self, title: str, theme: Theme, log: tuple[bool, bool]) -> None:
         self.steps = np.zeros(0, np.int64)
         self._title = title
-        self._drawn: list[tuple[Line, Points]] = []
+        self._drawn: list[tuple[CurveLine, Points]] = []
         self.item = pg.PlotItem(enableMenu=False)
         self.item.hideButtons()
         self.item.setLogMode(*log)
@@ -215,7 +219,7 @@ class _Plot:
         self._legend.setLabelTextColor(theme.ink)
 
     def show_lines(
-        self, lines: Sequence[Line], smoothing: float, log: tuple[bool, bool], theme: Theme
+        self, lines: Sequence[CurveLine], smoothing: float, log: tuple[bool, bool], theme: Theme
     ) -> None:
         keys = [(id(line.run), line.name) for line in lines]
         for key in self._items.keys() - set(keys):
@@ -266,7 +270,7 @@ class _Plot:
             self.item.titleLabel.setMinimumWidth(0)  # or the plot could not become narrower
 
     def _draw(
-        self, faint: Any, clear: Any, line: Line, points: Points, smoothing: float,
+        self, faint: Any, clear: Any, line: CurveLine, points: Points, smoothing: float,
         log: tuple[bool, bool],
     ) -> None:  # fmt: skip
         behind = QColor(line.colour)
@@ -296,7 +300,7 @@ class _Plot:
             clear = self._items[id(line.run), line.name][1]
             clear.curve.setSegmentedLineMode("off" if whole else _mode(line))
 
-    def _name(self, lines: Sequence[Line]) -> None:
+    def _name(self, lines: Sequence[CurveLine]) -> None:
         """Name the lines, unless the title of the plot says all."""
         names = [f"{line.label} {line.colour.name()} {line.dash}" for line in lines]
         if names == self._named:
@@ -325,7 +329,7 @@ class _Plot:
         return texts
 
 
-def _mode(line: Line) -> str:
+def _mode(line: CurveLine) -> str:
     """How pyqtgraph draws a line: segment by segment takes an eighth of the time of a path that is
     wider than a pixel; dashes would begin anew with each.
     """
@@ -379,7 +383,7 @@ def free_corner(
     return None
 
 
-def beside(title: str, lines: Sequence[Line], width: float) -> str:
+def beside(title: str, lines: Sequence[CurveLine], width: float) -> str:
     """HTML of names of lines, with how each is drawn, that fit beside a title in a width, px."""
     metrics = QFontMetricsF(themes.font(themes.scaled(11)))
     room = width - metrics.horizontalAdvance(title)

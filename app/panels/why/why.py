@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.panels import labels, notation
-from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.panels.inspector.grid import ArrayGrid
 from gradwire.app.panels.inspector.texts import linked
 from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, make_row
 from gradwire.app.panels.why.answers import Repair, sections
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.app.evaluation.answers import Reasons
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.blocks.trees import Tree
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram import PortPath
@@ -53,7 +53,7 @@ class Why(Sheet):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._diagram, self._page = Diagram(), MAIN
-        self._result: Result | None = None
+        self._result: EvaluationResult | None = None
         self._use = ROOT
         self._key = ""
         self._leaf = ""
@@ -94,7 +94,7 @@ class Why(Sheet):
             self._rebuild()
             self.leafChosen.emit(path)
 
-    def set_result(self, result: Result | None, use: InstancePath = ROOT) -> None:
+    def set_result(self, result: EvaluationResult | None, use: InstancePath = ROOT) -> None:
         """Show another result; nothing is rebuilt if its numbers are the same."""
         known = result is self._result or (
             result is not None and self._result is not None and result.agrees_with(self._result)
@@ -184,7 +184,7 @@ class Why(Sheet):
             self._column.addWidget(labels.heading(self.tr("Leaves")))
         self._column.addWidget(shown)
 
-    def _leaf_rows(self, result: Result, tree: Tree) -> list[LeafRow]:
+    def _leaf_rows(self, result: EvaluationResult, tree: Tree) -> list[LeafRow]:
         rows = []
         for path, wire in tree.arrays.items():
             state = result.states[wire]
@@ -204,7 +204,7 @@ class Why(Sheet):
         elif (verdict := result.verdict(wire, None)) is not None:
             self._add_verdict(verdict, "")
 
-    def _add_verdicts_by_loss(self, result: Result, wire: str) -> None:
+    def _add_verdicts_by_loss(self, result: EvaluationResult, wire: str) -> None:
         """Add a verdict per loss, with one line for all losses that no path leads to."""
         verdicts = {loss: result.verdict(wire, loss) for loss in result.losses}
         known = {loss: verdict for loss, verdict in verdicts.items() if verdict is not None}
@@ -274,7 +274,7 @@ class Why(Sheet):
             self._add_origin(result, port)
             self._add_array(value)
 
-    def _add_origin(self, result: Result, port: PortPath) -> None:
+    def _add_origin(self, result: EvaluationResult, port: PortPath) -> None:
         """Show what first made a value NaN or infinite, with links to the blocks that did."""
         origin = None if result.flow is None else result.flow.origin(port)
         if origin is not None:
@@ -288,7 +288,7 @@ class Why(Sheet):
         if array is None:
             return
         if array.ndim in (1, 2) and 0 < array.size <= 256:
-            grid = Grid(self)
+            grid = ArrayGrid(self)
             grid.show_array(np.asarray(array), editable=False)
             self._column.addWidget(grid)
         else:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.audience import Audience
     from gradwire.app.controllers.gradient_check import GradientCheck
     from gradwire.app.controllers.lessons.offering import LessonOffering
-    from gradwire.app.controllers.training.comparison import Comparison
+    from gradwire.app.controllers.training.comparison import StopComparison
     from gradwire.app.controllers.training.training import TrainingController
     from gradwire.app.controllers.trial import Trial
     from gradwire.app.document.navigation import Navigation
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gradwire.app.shell.docks import Docks
     from gradwire.app.shell.lazy_parts import LazyParts
     from gradwire.app.shell.presentation import Presentation
-    from gradwire.app.shell.windows import Windows
+    from gradwire.app.shell.windows import OpenWindows
 
 Shortcut: TypeAlias = QKeySequence.StandardKey | str | None
 
@@ -86,7 +86,7 @@ class Owners(NamedTuple):
     bookmarks: BookmarkCommands
     canvas: CanvasView
     clipboard: ClipboardCommands
-    comparison: Comparison
+    comparison: StopComparison
     docks: Docks
     edit: EditCommands
     files: FileCommands
@@ -110,7 +110,7 @@ class Owners(NamedTuple):
     training: TrainingController
     trial: Trial
     view: ViewCommands
-    windows: Windows
+    windows: OpenWindows
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pydantic import Field
 from gradwire.blocks.block import Block
 from gradwire.blocks.errors import LimitError, ShapeError
 from gradwire.blocks.library.sampling.weights import (
-    Axis,
     Coordinates,
+    ResizedAxis,
     Rounding,
     areas,
     cubic,
@@ -84,7 +84,7 @@ class Resize(Block):
                     x = _along(xp, x, place, matrix)
         return x
 
-    def _resized(self, shape: tuple[int, ...]) -> list[tuple[int, Axis]]:
+    def _resized(self, shape: tuple[int, ...]) -> list[tuple[int, ResizedAxis]]:
         """Each axis that is resized, with its place."""
         places = range(2, len(shape)) if self.axes is None else self.axes
         if not all(-len(shape) <= place < len(shape) for place in places):
@@ -94,7 +94,7 @@ class Resize(Block):
             raise ShapeError(f"Axes {list(places)} name one axis twice.")
         return list(zip(found, self._lengths([shape[place] for place in found]), strict=True))
 
-    def _lengths(self, lengths: list[int]) -> list[Axis]:
+    def _lengths(self, lengths: list[int]) -> list[ResizedAxis]:
         scales: tuple[float, ...] | float = self.scales
         scales = scales if isinstance(scales, tuple) else (scales,) * len(lengths)
         given = scales if self.sizes is None else self.sizes
@@ -105,10 +105,10 @@ class Resize(Block):
                 expected="one for each axis",
             )
         if self.sizes is not None:
-            axes = [Axis(n, size) for n, size in zip(lengths, self.sizes, strict=True)]
+            axes = [ResizedAxis(n, size) for n, size in zip(lengths, self.sizes, strict=True)]
         else:
             axes = [
-                Axis(n, math.floor(min(n * s, MOST_WEIGHTS + 1)), s)
+                ResizedAxis(n, math.floor(min(n * s, MOST_WEIGHTS + 1)), s)
                 for n, s in zip(lengths, scales, strict=True)
             ]
         if any(axis.size < 1 or axis.length < 1 for axis in axes):
@@ -118,7 +118,7 @@ class Resize(Block):
             )
         return axes
 
-    def _matrix(self, axis: Axis) -> Any:
+    def _matrix(self, axis: ResizedAxis) -> Any:
         if self.mode == "area":
             return areas(axis)
         places = axis.places(self.coordinates)
@@ -128,7 +128,7 @@ class Resize(Block):
         return interpolation(axis, places, partial(cubic, a=self.coefficient), 2, **how)
 
 
-def _require_size(axis: Axis, matrix: bool) -> None:
+def _require_size(axis: ResizedAxis, matrix: bool) -> None:
     """Raise LimitError where the weights of an axis are more than a constant may be."""
     size = axis.size * (axis.length if matrix else 1)
     if size > MOST_WEIGHTS:

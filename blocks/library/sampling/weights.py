@@ -22,7 +22,7 @@ Coordinates: TypeAlias = Literal[
 Rounding: TypeAlias = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 
-class Axis(NamedTuple):
+class ResizedAxis(NamedTuple):
     """An axis before and after: its length, the new one, and the factor where that is given."""
 
     length: int
@@ -53,7 +53,7 @@ class Axis(NamedTuple):
         return centres
 
 
-def nearest(axis: Axis, places: Floats, rounding: Rounding) -> NDArray[np.int64]:
+def nearest(axis: ResizedAxis, places: Floats, rounding: Rounding) -> NDArray[np.int64]:
     """The element that each new one is a copy of."""
     rounded = {
         "round_prefer_floor": lambda: np.ceil(places - 0.5),
@@ -79,7 +79,7 @@ def cubic(distance: Floats, a: float) -> Floats:
 
 
 def interpolation(
-    axis: Axis,
+    axis: ResizedAxis,
     places: Floats,
     kernel: Callable[[Floats], Floats],
     support: int,
@@ -105,7 +105,7 @@ def interpolation(
     return matrix
 
 
-def areas(axis: Axis) -> Floats:
+def areas(axis: ResizedAxis) -> Floats:
     """The matrix of means over equal parts, in which elements that a part touches count whole."""
     i = np.arange(axis.size)
     first, last = i * axis.length // axis.size, -(-(i + 1) * axis.length // axis.size)

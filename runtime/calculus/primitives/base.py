@@ -154,7 +154,7 @@ WIRE = Primitive(
 """Marks a wire. Identity; its adjoint is the contribution of that wire."""
 
 
-class Given(Protocol):
+class LeafSource(Protocol):
     """What a leaf needs of its source."""
 
     @property
@@ -200,7 +200,7 @@ class BaseOps:
         """A weak scalar: it takes the dtype of the other operand."""
         return self._constant(x)
 
-    def leaf(self, source: Given, shape: Shape | None = None) -> Value:
+    def leaf(self, source: LeafSource, shape: Shape | None = None) -> Value:
         """The value of a source, bound before each run; of ``shape`` where it is open."""
         wanted = source.open_shape if shape is None else shape
         if wanted is None or None in wanted:

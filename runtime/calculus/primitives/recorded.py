@@ -19,7 +19,7 @@ from gradwire.runtime.calculus.primitives.base import BaseOps
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
-    from gradwire.blocks.library.recorded import Output, Run
+    from gradwire.blocks.library.recorded import RecordedOutput, RecordedRun
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.value import Operand
@@ -43,7 +43,7 @@ class RecordedOps(BaseOps):
 
     __slots__ = ()
 
-    def recorded(self, run: Run, *inputs: Operand) -> tuple[Value, ...]:
+    def recorded(self, run: RecordedRun, *inputs: Operand) -> tuple[Value, ...]:
         """The outputs of a run whose inputs are these. Raises ShapeError for other shapes."""
         xs = [self.asarray(x) for x in inputs]
         for place, (x, kind) in enumerate(zip(xs, run.inputs, strict=True)):
@@ -57,7 +57,9 @@ class RecordedOps(BaseOps):
             self._output(run, place, output, xs) for place, output in enumerate(run.outputs)
         )
 
-    def _output(self, run: Run, place: int, output: Output, xs: Sequence[Value]) -> Value:
+    def _output(
+        self, run: RecordedRun, place: int, output: RecordedOutput, xs: Sequence[Value]
+    ) -> Value:
         key = id(run), place  # or equal-looking values would be taken for one
 
         def kernel(*arrays: Array, out: Array, of: object) -> None:
@@ -100,7 +102,7 @@ class RecordedOps(BaseOps):
         return self.trace.apply(primitive, *xs, of=key)
 
 
-def _require_same(run: Run, arrays: Sequence[Array]) -> None:
+def _require_same(run: RecordedRun, arrays: Sequence[Array]) -> None:
     """Raise ValueError where an input is another than in the run, or no numbers were recorded."""
     _require_numbers(run)
     if run.is_left_out:
@@ -117,12 +119,12 @@ def _require_same(run: Run, arrays: Sequence[Array]) -> None:
             )
 
 
-def _require_numbers(run: Run) -> None:
+def _require_numbers(run: RecordedRun) -> None:
     if not run.has_numbers:
         raise ValueError(f"{run.named} was recorded without numbers")
 
 
-def _product(run: Run, place: int, slot: int, g: Array, arrays: Sequence[Array]) -> Any:
+def _product(run: RecordedRun, place: int, slot: int, g: Array, arrays: Sequence[Array]) -> Any:
     """The product of a gradient, as a sum of multiples of those that arrived in the run, or else
     by asking the program.
 
@@ -152,7 +154,7 @@ def _product(run: Run, place: int, slot: int, g: Array, arrays: Sequence[Array])
     return total
 
 
-def _was_asked(run: Run, output: Output, slot: int) -> bool:
+def _was_asked(run: RecordedRun, output: RecordedOutput, slot: int) -> bool:
     """Whether the run had gradient go from an output to an input, if any came to it."""
     return slot in output.depends and slot not in run.unasked
 

@@ -25,7 +25,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.profile import Cost, Profile, profile
 from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.publish.printable import title_line
-from gradwire.runtime.publish.text import Part, Table, bytes_text, show, time_text
+from gradwire.runtime.publish.text import Part, TextTable, bytes_text, show, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def _parts(measured: Profile, title: str) -> list[Part]:
         for cost in measured.costs
     )
     head = ("forward", "backward", "share", "writes", "steps", "blocks")
-    return [title, f"{call}\n{ready}", Table("Blocks", head, rows)]
+    return [title, f"{call}\n{ready}", TextTable("Blocks", head, rows)]
 
 
 def _names(cost: Cost) -> str:

@@ -42,7 +42,7 @@ from gradwire.runtime.flow.tools.contracts import SUFFIX
 from gradwire.runtime.flow.tools.findings import CONTRACT
 from gradwire.runtime.programs.projects import FILE, TABLE, project_at
 from gradwire.runtime.programs.reviews import (
-    Result,
+    ReviewResult,
     baseline,
     read_baseline,
     results_of,
@@ -202,7 +202,7 @@ class _Checked(NamedTuple):
         for finding in self.findings:
             yield visible(f"{finding.complaint.words}: {finding.key}: {finding.sentence}")
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[ReviewResult]:
         captured = None if self.code == USAGE else captured_subject(self.file)
         return results_of(
             str(self.file),

@@ -23,7 +23,7 @@ from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.lessons.course.marks import ClassMarks, Marks, StepMark, mark_class
 from gradwire.runtime.publish.printable import title_line
 from gradwire.runtime.publish.problems import Problem
-from gradwire.runtime.publish.text import Part, Table, show
+from gradwire.runtime.publish.text import Part, TextTable, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,10 +123,10 @@ def _parts(marks: ClassMarks) -> list[Part]:
     columns = ("learner", *(f"{s.step} {s.kind}" for s in marks.learners[0].steps), "points",
                "hints", "confident", "right")  # fmt: skip
     rows = tuple(_row(each) for each in marks.learners)
-    parts: list[Part] = [Table("Marks", columns, rows)]
+    parts: list[Part] = [TextTable("Marks", columns, rows)]
     if marks.misconceptions:
         counted = tuple((name, str(count)) for name, count in marks.misconceptions)
-        parts.append(Table("Misconceptions", ("behind wrong answers", "learners"), counted))
+        parts.append(TextTable("Misconceptions", ("behind wrong answers", "learners"), counted))
     return parts
 
 

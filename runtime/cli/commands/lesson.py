@@ -28,14 +28,14 @@ from gradwire.runtime.diagram.lesson import (
 )
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.answers import Answer, AnswerError, lesson_digest
-from gradwire.runtime.lessons.course.progress import Progress, ProgressFile, user_file
+from gradwire.runtime.lessons.course.progress import LessonProgress, ProgressFile, user_file
 from gradwire.runtime.lessons.prediction import MOST_POINTS, guess_of, judge
 from gradwire.runtime.lessons.texts import unmarked
 from gradwire.runtime.lessons.walk import Walk
 from gradwire.runtime.publish.printable import title_line, visible
 
 if TYPE_CHECKING:
-    from gradwire.runtime.lessons.prediction import Outcome
+    from gradwire.runtime.lessons.prediction import PredictionOutcome
 
 _LETTERS = "abcdefgh"
 _HELP = "(h: a hint, s: skip, b: back, q: quit)"
@@ -101,7 +101,7 @@ def lesson(
 def _remember(walk: Walk, finished: bool) -> None:
     asking = sum(not isinstance(step, ShowStep) for step in walk.lesson.steps)
     best = sum(outcome.points for outcome in walk.outcomes.values())
-    reached = Progress(
+    reached = LessonProgress(
         walk.file.title, finished, round(best, 2), MOST_POINTS * asking, walk.index + 1
     )
     try:
@@ -264,7 +264,7 @@ class _Terminal:
                 self._try(Answer(option=place, confidence=self._confidence()))
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: PredictionOutcome) -> None:
     points = f"{outcome.points:.2f}".rstrip("0").rstrip(".")
     _say(f"{'Right' if outcome.right else 'Not quite'}: {points} of {MOST_POINTS:g} points.")
     if not outcome.right:

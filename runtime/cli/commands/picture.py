@@ -37,7 +37,7 @@ class Legend(StrEnum):
     NONE = "none"
 
 
-class Theme(StrEnum):
+class ThemeName(StrEnum):
     """Names of themes as they are typed."""
 
     LIGHT = "light"
@@ -86,7 +86,7 @@ def picture(
     legend: Annotated[
         Legend, typer.Option("--legend", help="States to explain: those that occur, all or none.")
     ] = Legend.OCCURRING,
-    theme: Annotated[Theme, typer.Option("--theme", help="Colours.")] = Theme.LIGHT,
+    theme: Annotated[ThemeName, typer.Option("--theme", help="Colours.")] = ThemeName.LIGHT,
     bare: Annotated[
         bool, typer.Option("--no-numbers", help="Leave out values and gradients.")
     ] = False,

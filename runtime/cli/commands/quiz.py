@@ -11,7 +11,7 @@ from gradwire.runtime.cli.arguments import DiagramFile, Json, Losses
 from gradwire.runtime.cli.output import print_json, print_problems, problems_code
 from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
 from gradwire.runtime.lessons.quiz.asking import quiz as questions_of
-from gradwire.runtime.lessons.quiz.question import Kind, Question
+from gradwire.runtime.lessons.quiz.question import Question, QuestionKind
 from gradwire.runtime.publish import quiz as formats
 from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 from gradwire.runtime.publish.text import show
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LETTERS = formats.LETTERS.lower()
 
 
-class Format(StrEnum):
+class QuizFormat(StrEnum):
     """How the questions are written."""
 
     TEXT = "text"
@@ -41,13 +41,13 @@ def quiz(
         int, typer.Option("--seed", help="Another seed draws other numbers and other orders.")
     ] = 1,
     about: Annotated[
-        list[Kind] | None,
+        list[QuestionKind] | None,
         typer.Option("--about", help="Only questions of this kind. May be repeated."),
     ] = None,
     written: Annotated[
-        Format,
+        QuizFormat,
         typer.Option("--format", help="Text, JSON, or what Moodle and other platforms import."),
-    ] = Format.TEXT,
+    ] = QuizFormat.TEXT,
     answers: Annotated[
         bool, typer.Option("--answers", help="Show the answers, and what to say to wrong ones.")
     ] = False,
@@ -67,23 +67,23 @@ def quiz(
     print_problems(problems)
     if has_errors(problems):
         raise typer.Exit(problems_code(problems))
-    kinds = tuple(about or Kind)
+    kinds = tuple(about or QuestionKind)
     found = questions_of(session, count, seed, choose_losses(session, loss), kinds)
     title, diagrams = session.diagram.title, QuestionDiagrams(session.diagram)
-    if json or written is Format.JSON:
+    if json or written is QuizFormat.JSON:
         report = formats.report(str(file), seed, found, diagrams)
         print_json({**report, "problems": [problem.to_json() for problem in problems]})
     elif not found:
         show([f"{file}\nNo question about this diagram has two wrong answers that differ."])
-    elif written is Format.TEXT:
+    elif written is QuizFormat.TEXT:
         parts = [_text(number, question) for number, question in enumerate(found, 1)]
         about_it = "\n".join(["The diagram", *(f"   {line}" for line in diagrams.words())])
         show([str(file), about_it, *parts, *([_key(found)] if answers else [])])
     else:
         match written:
-            case Format.GIFT:
+            case QuizFormat.GIFT:
                 text = formats.gift(title, found, diagrams)
-            case Format.AIKEN:
+            case QuizFormat.AIKEN:
                 text = formats.aiken(found, diagrams)
             case _:
                 text = formats.moodle(title, found, diagrams)

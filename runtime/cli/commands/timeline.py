@@ -12,7 +12,7 @@ from gradwire.runtime.cli.sessions import choose_blocks, choose_losses, has_erro
 from gradwire.runtime.lessons.report import rows, steps_json
 from gradwire.runtime.lessons.steps import Phase
 from gradwire.runtime.lessons.timeline import Detail, record
-from gradwire.runtime.publish.text import Table, show
+from gradwire.runtime.publish.text import TextTable, show
 
 
 def timeline(
@@ -66,4 +66,4 @@ def timeline(
             "problems": [problem.to_json() for problem in problems],
         })  # fmt: skip
     else:
-        show([Table(str(file), ("step", "phase", "what happens"), rows(recorded, events))])
+        show([TextTable(str(file), ("step", "phase", "what happens"), rows(recorded, events))])

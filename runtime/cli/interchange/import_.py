@@ -18,7 +18,7 @@ from gradwire.runtime.interchange.importing.formats import FORMATS
 from gradwire.runtime.interchange.importing.options import ImportOptions, parse_shape
 from gradwire.runtime.interchange.importing.process import import_apart
 from gradwire.runtime.publish.printable import visible
-from gradwire.runtime.publish.text import Part, Table, show
+from gradwire.runtime.publish.text import Part, TextTable, show
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -122,7 +122,7 @@ def _parts(found: Imported, target: Path) -> list[Part]:
     if len(found.remarks) > _MOST:
         rows.append(("", "", "", f"and {len(found.remarks) - _MOST:,} more"))
     if rows:
-        parts.append(Table("Remarks", ("about", "block", "written at", "what"), tuple(rows)))
+        parts.append(TextTable("Remarks", ("about", "block", "written at", "what"), tuple(rows)))
     return parts
 
 

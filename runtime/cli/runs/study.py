@@ -13,7 +13,7 @@ from gradwire.runtime.cli.arguments import Device, EngineName, Json, Threads, pa
 from gradwire.runtime.cli.engines import opened_engine
 from gradwire.runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
-from gradwire.runtime.cli.studies.trainings import Job, Where, results_of, write_results
+from gradwire.runtime.cli.studies.trainings import StudyJob, StudyPlaces, results_of, write_results
 from gradwire.runtime.cli.studies.variants import variants_job, variants_json, variants_parts
 from gradwire.runtime.cli.studies.varied import varied_job, varied_json, varied_parts
 from gradwire.runtime.diagram.files.parsing import parse
@@ -144,7 +144,7 @@ def study(
         )
     else:
         given = [variants_job(file, seeds, steps, stored) for file in files]
-    where = Where(workers, scheduler, folder)
+    where = StudyPlaces(workers, scheduler, folder)
     choice = EngineChoice(engine, device, threads)
     given = [replace(job, work=replace(job.work, engine=choice)) for job in given]
     # Opened here too, so that it is refused at once; a cluster may have what is not here.
@@ -160,7 +160,7 @@ def _report(done: Sequence[tuple[list[Part], dict[str, Any], int]], json: bool) 
     raise typer.Exit(max(code for _, _, code in done))
 
 
-def _done(job: Job, where: Where) -> tuple[list[Part], dict[str, Any], int]:
+def _done(job: StudyJob, where: StudyPlaces) -> tuple[list[Part], dict[str, Any], int]:
     """What the trainings of a study gave, as text and as JSON, and the exit code."""
     results = results_of(job, where)
     code = FAILED if any(t.status == "failed" for t in results.trained.values()) else CLEAN

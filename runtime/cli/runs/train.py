@@ -40,7 +40,7 @@ from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.publish.printable import title_line, visible
 from gradwire.runtime.publish.problems import Problem
-from gradwire.runtime.publish.text import Part, Table, show
+from gradwire.runtime.publish.text import Part, TextTable, show
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
 from gradwire.runtime.training.studies.files import MAX_SEEDS
@@ -273,13 +273,13 @@ def _parts(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -
     if last is not None:
         rows = [(name, _number(loss)) for name, loss in last.losses.items()]
         rows += [(f"{name}, validation", _number(x)) for name, x in (last.validation or {}).items()]
-        parts.append(Table("Losses of the last iteration", ("loss", "value"), tuple(rows)))
+        parts.append(TextTable("Losses of the last iteration", ("loss", "value"), tuple(rows)))
         rates = tuple(
             (name, f"{about.lr:.6g}", _number(about.grad_norm), str(about.updates))
             for name, about in last.optimisers.items()
         )
         head = ("optimiser", "learning rate", "gradient norm", "updates")
-        parts.append(Table("Optimisers", head, rates))
+        parts.append(TextTable("Optimisers", head, rates))
     return parts
 
 

@@ -25,17 +25,17 @@ from gradwire.runtime.publish.studies.figures import figures
 from gradwire.runtime.publish.studies.tables import results_csv
 from gradwire.runtime.training.studies.cluster import on_cluster
 from gradwire.runtime.training.studies.files import Study
-from gradwire.runtime.training.studies.folder import Settings, StudyFolder
+from gradwire.runtime.training.studies.folder import StudyFolder, StudySettings
 from gradwire.runtime.training.studies.processes import in_processes
 from gradwire.runtime.training.studies.results import Results, carry_out
-from gradwire.runtime.training.studies.task import Runner, Stop, Trained, Work, in_this_process
-from gradwire.runtime.training.studies.varying import Planned
+from gradwire.runtime.training.studies.task import Runner, Stop, StudyWork, Trained, in_this_process
+from gradwire.runtime.training.studies.varying import PlannedTraining
 
 CSV, JSON = "results.csv", "results.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class StudyPlaces:
     """Where the trainings of a study are made, and where they are written."""
 
     workers: int | None = None
@@ -55,20 +55,20 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StudyJob:
     """The trainings of a study, and what decides their numbers."""
 
     file: Path
-    work: Work
+    work: StudyWork
     varied: Mapping[str, Sequence[Any]]
-    planned: Sequence[Planned]
-    settings: Settings
+    planned: Sequence[PlannedTraining]
+    settings: StudySettings
     study: Study | None = None
     """The study file that it is by, if it is by one."""
     title: str = ""
 
 
-def results_of(job: Job, where: Where) -> Results:
+def results_of(job: StudyJob, where: StudyPlaces) -> Results:
     """Make the trainings of a study that are not made yet.
 
     Ctrl-C ends those that run; the others are kept in the folder, and the command that goes on is
@@ -97,7 +97,7 @@ def write_results(folder: Path, results: Results, report: str, title: str) -> No
             replace_file(folder / name, text.encode("utf-8", "replace"))
 
 
-def _how_to_go_on(job: Job, results: Results, where: Where) -> list[str]:
+def _how_to_go_on(job: StudyJob, results: Results, where: StudyPlaces) -> list[str]:
     ended, of = len(results.trained), len(results.planned)
     if where.folder is None:
         return [f"Interrupted after {ended:,} of {of:,} trainings; none is kept without --out DIR."]

@@ -5,23 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gradwire.runtime.cli.studies.trainings import Job
+from gradwire.runtime.cli.studies.trainings import StudyJob
 from gradwire.runtime.publish.printable import title_line
 from gradwire.runtime.publish.studies.tables import reasons_parts
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 from gradwire.runtime.training.studies.files import load_study
-from gradwire.runtime.training.studies.folder import Settings
+from gradwire.runtime.training.studies.folder import StudySettings
 from gradwire.runtime.training.studies.variants import diagram_of
 from gradwire.runtime.training.studies.varying import SEED
 from gradwire.runtime.training.studies.verdicts import (
     VARIANT,
-    Outcome,
     StudyResult,
+    VariantOutcome,
     planned_study,
 )
 
 
-def variants_job(file: Path, seeds: int | None, steps: int | None, stored: Settings | None) -> Job:
+def variants_job(
+    file: Path, seeds: int | None, steps: int | None, stored: StudySettings | None
+) -> StudyJob:
     """The trainings of a study file; seeds and steps that are not given are those stored."""
     study = load_study(file)
     if stored is not None:
@@ -29,10 +31,10 @@ def variants_job(file: Path, seeds: int | None, steps: int | None, stored: Setti
         steps = steps or stored.steps
     diagram = diagram_of(study, file)
     work, varied, planned = planned_study(study, diagram, seeds=seeds, steps=steps)
-    settings = Settings.of(
+    settings = StudySettings.of(
         diagram, varied, work.measures, study.steps if steps is None else steps, study.variants
     )
-    return Job(file, work, varied, planned, settings, study, study.title or diagram.title)
+    return StudyJob(file, work, varied, planned, settings, study, study.title or diagram.title)
 
 
 def variants_json(file: str, result: StudyResult) -> dict[str, Any]:
@@ -63,18 +65,18 @@ def variants_parts(file: str, result: StudyResult) -> list[Part]:
     columns = ("variant", "mean", "deviation", "diverged", "values")
     parts: list[Part] = [
         f"{file}: {title_line(result.study.title)}" if result.study.title else file,
-        Table(called, columns, rows),
+        TextTable(called, columns, rows),
     ]
     if result.verdicts:
         judged = tuple(
             (v.claim.text, f"{v.fulfilled} of {v.of}", "holds" if v.holds else "does not hold")
             for v in result.verdicts
         )
-        parts.append(Table("Claims", ("claim", "seeds", "verdict"), judged))
+        parts.append(TextTable("Claims", ("claim", "seeds", "verdict"), judged))
     return parts + reasons_parts(result.results)
 
 
-def _numbers(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
+def _numbers(result: StudyResult, outcome: VariantOutcome) -> dict[str, Any]:
     known = set(outcome.finite)
     return {
         "mean": outcome.mean,
@@ -85,19 +87,19 @@ def _numbers(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _diverged(result: StudyResult, outcome: Outcome) -> int:
+def _diverged(result: StudyResult, outcome: VariantOutcome) -> int:
     """Those without a finite number that did not fail."""
     return len(outcome.values) - len(outcome.finite) - _count(result, outcome, "failed")
 
 
-def _count(result: StudyResult, outcome: Outcome, status: str) -> int:
+def _count(result: StudyResult, outcome: VariantOutcome, status: str) -> int:
     return sum(
         trained.status == status and planned.settings[VARIANT] == outcome.variant
         for planned, trained in result.results.ended()
     )
 
 
-def _row(result: StudyResult, outcome: Outcome) -> tuple[str, ...]:
+def _row(result: StudyResult, outcome: VariantOutcome) -> tuple[str, ...]:
     values = " ".join(f"{value:.4g}" for value in outcome.values)
     numbers = ("" if n is None else f"{n:.4g}" for n in (outcome.mean, outcome.deviation))
     return (outcome.variant, *numbers, str(_diverged(result, outcome)), values)

@@ -10,15 +10,15 @@ import typer
 
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
-from gradwire.runtime.cli.studies.trainings import Job
+from gradwire.runtime.cli.studies.trainings import StudyJob
 from gradwire.runtime.engine.session.lookup import find_port
 from gradwire.runtime.publish.report import heading
 from gradwire.runtime.publish.studies.tables import results_json, results_parts
 from gradwire.runtime.publish.text import Part
 from gradwire.runtime.training.studies.files import Measure
-from gradwire.runtime.training.studies.folder import Settings
+from gradwire.runtime.training.studies.folder import StudySettings
 from gradwire.runtime.training.studies.results import Results
-from gradwire.runtime.training.studies.task import Work, require_runnable
+from gradwire.runtime.training.studies.task import StudyWork, require_runnable
 from gradwire.runtime.training.studies.values import parse_varied
 from gradwire.runtime.training.studies.varying import SEED, plan
 
@@ -29,8 +29,8 @@ def varied_job(
     measure: Sequence[str],
     seeds: int | None,
     steps: int | None,
-    stored: Settings | None,
-) -> Job:
+    stored: StudySettings | None,
+) -> StudyJob:
     """The trainings of a diagram; what is not given is as it is stored. All of it is checked."""
     session, problems = open_session(file)
     print_problems(problems)
@@ -49,18 +49,18 @@ def varied_job(
         )
     diagram = session.diagram
     planned = plan(diagram, varied, steps)
-    work = Work.on(diagram, measures)
+    work = StudyWork.on(diagram, measures)
     require_runnable(work, planned[0].task)
-    settings = Settings.of(diagram, varied, measures, steps)
-    return Job(file, work, varied, planned, settings, title=diagram.title)
+    settings = StudySettings.of(diagram, varied, measures, steps)
+    return StudyJob(file, work, varied, planned, settings, title=diagram.title)
 
 
-def varied_parts(job: Job, results: Results) -> list[Part]:
+def varied_parts(job: StudyJob, results: Results) -> list[Part]:
     """The results as tables."""
     return [heading(job.title, str(job.file)), *results_parts(results)]
 
 
-def varied_json(job: Job, results: Results) -> dict[str, Any]:
+def varied_json(job: StudyJob, results: Results) -> dict[str, Any]:
     """The results as JSON."""
     return {"file": str(job.file), "title": job.title, **results_json(results)}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.nearest import did_you_mean
-from gradwire.runtime.data.columns import Arrays, Table
+from gradwire.runtime.data.columns import Arrays, DataTable
 from gradwire.runtime.data.files.archives import npz_arrays, npz_headers, safetensors_headers
 from gradwire.runtime.data.files.csv_file import CsvTable, Watch
 from gradwire.runtime.data.files.npy import Header, mapped, read_header
@@ -34,7 +34,7 @@ def headers(file: BufferedReader, path: Path, kind: str) -> dict[str, Header]:
     return (npz_headers if kind == "npz" else safetensors_headers)(file, path)
 
 
-def open_table(block: Dataset, path: Path, watch: Watch) -> Table:
+def open_table(block: Dataset, path: Path, watch: Watch) -> DataTable:
     """The columns of a file that a block uses; raises FileError."""
     wanted: dict[str, bool] = {}
     for port, column in block.provided.items():

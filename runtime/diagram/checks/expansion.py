@@ -27,7 +27,7 @@ _MAX_COUNT = 10**15
 """Counts saturate here, because with nested uses the numbers themselves could fill the memory."""
 
 
-class Size(NamedTuple):
+class ExpandedSize(NamedTuple):
     """The size of an expanded page: instances, characters in their paths, depth of nesting."""
 
     instances: int
@@ -59,9 +59,9 @@ class Expansion:
         return name in self._uses[page] and self.sizes[page].fits
 
     @cached_property
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> dict[str, ExpandedSize]:
         """The expanded size of each page."""
-        found: dict[str, Size] = {}
+        found: dict[str, ExpandedSize] = {}
         used = self._dependencies.used
         for component in strong_components(used, used.__getitem__):
             found |= {page: self._size(page, found) for page in component}
@@ -75,7 +75,7 @@ class Expansion:
             if not size.fits and all(below.fits for below in inner.values()):
                 yield _too_large(page, size, inner)
 
-    def _size(self, page: str, found: dict[str, Size]) -> Size:
+    def _size(self, page: str, found: dict[str, ExpandedSize]) -> ExpandedSize:
         blocks = self._pages[page].blocks
         owners = [cls for cls in classes_of(self._pages[page]) if cls.ownable]
         own = (
@@ -101,7 +101,7 @@ class Expansion:
             instances += times * inner.instances
             characters += times * (longer * inner.instances + inner.characters)
             nesting = max(nesting, inner.nesting)
-        return Size(min(instances, _MAX_COUNT), min(characters, _MAX_COUNT), nesting + 1)
+        return ExpandedSize(min(instances, _MAX_COUNT), min(characters, _MAX_COUNT), nesting + 1)
 
     @cached_property
     def _uses(self) -> dict[str, dict[str, str]]:
@@ -125,7 +125,7 @@ def _joined(scan: Scan, ports: Ports) -> int:
     return len(ports.inputs) + len(ports.outputs) * (1 + each)
 
 
-def _too_large(page: str, size: Size, inner: dict[str, Size]) -> Diagnostic:
+def _too_large(page: str, size: ExpandedSize, inner: dict[str, ExpandedSize]) -> Diagnostic:
     if size.nesting > MAX_NESTING:
         largest = max(inner, key=lambda name: inner[name].nesting)
         what = "Pages are nested too deeply."

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gradwire.runtime.diagram.edits.draft import Draft
-    from gradwire.runtime.diagram.layout.graph import Shown
+    from gradwire.runtime.diagram.layout.graph import ShownSizes
 
 
-def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: Shown) -> None:
+def arrange_blocks(draft: Draft, name: str, names: Collection[str], shown: ShownSizes) -> None:
     """Arrange the blocks called ``names`` of a page, or all if it is empty, and route their wires.
 
     Bends move by the mean of their wire's two ends; frames keep enclosing the same blocks, and

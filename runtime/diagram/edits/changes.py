@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, Shown
+from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, ShownSizes
 from gradwire.runtime.diagram.model import MAIN, Note, Page, Point, View
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Arrange:
 
     page: str = MAIN
     names: Collection[str] = ()
-    shown: Shown = NOTHING_SHOWN
+    shown: ShownSizes = NOTHING_SHOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.graph import BlockFace
 from gradwire.runtime.diagram.layout.measures import WIDTH
 from gradwire.runtime.diagram.model import PLAIN, Point
 
@@ -97,7 +97,7 @@ class _Obstacles:
 
     def __init__(self, draft: Draft, name: str, shifts: Mapping[str, Point | None]) -> None:
         self._draft, self._name, self._page = draft, name, draft.page(name)
-        self._faces: dict[str, Face] = {}
+        self._faces: dict[str, BlockFace] = {}
         self._moved = self._rects([block for block in shifts if block in self._page.blocks])
         self._all: tuple[list[str], _Floats] | None = None
         self._shifts = shifts
@@ -136,9 +136,9 @@ class _Obstacles:
         sizes = np.array([(face.width, face.height) for face in faces]).reshape(-1, 2)
         return names, np.concatenate([corners + _INSET, corners + sizes - _INSET], axis=1)
 
-    def _face(self, name: str) -> Face:
+    def _face(self, name: str) -> BlockFace:
         if name not in self._faces:
-            self._faces[name] = Face.of(self._draft, self._name, name)
+            self._faces[name] = BlockFace.of(self._draft, self._name, name)
         return self._faces[name]
 
 

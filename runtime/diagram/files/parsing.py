@@ -18,8 +18,8 @@ from pydantic_core import from_json
 from gradwire.blocks.errors import FileError, Location
 from gradwire.blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
 from gradwire.runtime.diagram.files.scanning import (
-    Limits,
-    Survey,
+    TextLimits,
+    TextSurvey,
     first_outside,
     members,
     object_closed,
@@ -82,7 +82,7 @@ def file_error(
     )
 
 
-def check_limits(text: str, source: str | None = None) -> Survey:
+def check_limits(text: str, source: str | None = None) -> TextSurvey:
     """What a text holds. Raises FileError, with the place, if that is more than can be read."""
     if len(text) > MAX_CHARACTERS:
         raise FileError(
@@ -91,7 +91,7 @@ def check_limits(text: str, source: str | None = None) -> Survey:
             expected=f"at most {MAX_CHARACTERS:,} characters",
             got=f"{len(text):,}",
         )
-    surveyed = survey(text, Limits(MAX_DEPTH, MAX_ENTRIES, MAX_CONTAINERS))
+    surveyed = survey(text, TextLimits(MAX_DEPTH, MAX_ENTRIES, MAX_CONTAINERS))
     if surveyed.excess is not None:
         name, offset = surveyed.excess
         what, more = _EXCESSES[name]
@@ -135,7 +135,7 @@ def _members_of(value: Any, count: int) -> int:
     return found
 
 
-def _explained(text: str, surveyed: Survey, source: str | None) -> Any:
+def _explained(text: str, surveyed: TextSurvey, source: str | None) -> Any:
     """What the standard library reads; raises FileError as ``parse`` does."""
     objects = _Objects()
     try:

@@ -27,7 +27,7 @@ _space = re.compile(r"[ \t\n\r]*").match
 
 
 @by_identity
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a text, one code for each character, and which of them are outside strings."""
 
     start: int
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
         return found & self.outside
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[TextPiece]:
     """The parts of a text; escaped characters in strings are blanked out."""
     start, inside = 0, False
     while start < len(text):
@@ -55,7 +55,7 @@ def pieces(text: str) -> Iterator[Piece]:
         codes = np.frombuffer(data, np.uint8)
         quoted = _odd_so_far(codes == ord('"')) ^ inside
         inside = quoted[-1]
-        yield Piece(start, codes, ~quoted)
+        yield TextPiece(start, codes, ~quoted)
         start += length
 
 
@@ -71,7 +71,7 @@ def _odd_so_far(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.unpackbits(words.view(np.uint8), count=len(marks), bitorder="little").view(np.bool_)
 
 
-class Limits(NamedTuple):
+class TextLimits(NamedTuple):
     """What a text may hold at most: brackets inside one another, values, lists and objects."""
 
     depth: int
@@ -79,7 +79,7 @@ class Limits(NamedTuple):
     containers: int
 
 
-class Survey(NamedTuple):
+class TextSurvey(NamedTuple):
     """What a text holds: where it passes a limit, whether a number may be infinite, its objects
     and how many members they have together, each key as often as it appears.
     """
@@ -91,7 +91,7 @@ class Survey(NamedTuple):
     members: int
 
 
-def survey(text: str, limits: Limits) -> Survey:
+def survey(text: str, limits: TextLimits) -> TextSurvey:
     """Look through a text once; no further than the first limit that it passes."""
     depth = entries = containers = objects = members = 0
     overflow = False
@@ -114,13 +114,13 @@ def survey(text: str, limits: Limits) -> Survey:
         passed = [(at, name) for name, at in found if at is not None]
         if passed:
             at, name = min(passed)
-            return Survey((name, piece.start + int(places[at])), overflow, objects, members)
+            return TextSurvey((name, piece.start + int(places[at])), overflow, objects, members)
         depth = int(depths[-1])
         containers += int(np.count_nonzero(opening))
         objects += int(np.count_nonzero(codes == ord("{")))
         entries += int(np.count_nonzero(separating))
         overflow = overflow or _may_overflow(piece)
-    return Survey(None, overflow, objects, members)
+    return TextSurvey(None, overflow, objects, members)
 
 
 def _first(mask: NDArray[np.bool_]) -> int | None:
@@ -134,7 +134,7 @@ def _nth(mask: NDArray[np.bool_], number: int) -> int | None:
     return int(np.flatnonzero(mask)[number])
 
 
-def _may_overflow(piece: Piece) -> bool:
+def _may_overflow(piece: TextPiece) -> bool:
     """Whether a number has an exponent that is not negative, or enough digits, to be infinite.
 
     A number of 309 digits has 128 in one of the two pieces that it may extend across.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import ChangeError, Location
-from gradwire.runtime.diagram.layout.drawn import Drawn
+from gradwire.runtime.diagram.layout.drawn import DrawnGraph
 from gradwire.runtime.diagram.layout.frames.compound import moved, sketch
 from gradwire.runtime.diagram.layout.frames.groups import groups_of
 from gradwire.runtime.diagram.layout.frames.notes import Surroundings
-from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, Graph, Shown
+from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, LayoutGraph, ShownSizes
 from gradwire.runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
 from gradwire.runtime.diagram.layout.routes import route_of
 from gradwire.runtime.diagram.model import MAIN, Diagram, Point
@@ -60,7 +60,7 @@ def arrangement(
     diagram: DiagramView,
     page: str,
     names: Collection[str] = (),
-    shown: Shown = NOTHING_SHOWN,
+    shown: ShownSizes = NOTHING_SHOWN,
 ) -> Arrangement:
     """A layout for the blocks called ``names``, or all if it is empty.
 
@@ -68,13 +68,13 @@ def arrangement(
     get no route. ``shown`` is what needs more room on the canvas than usual.
     """
     content = diagram.pages[page]
-    graph = Graph.of(diagram, page, names, shown)
-    drawn = Drawn(content, graph)
+    graph = LayoutGraph.of(diagram, page, names, shown)
+    drawn = DrawnGraph(content, graph)
     was = _boxes(content, graph)
     others = {}
     if names:
         rest = set(content.blocks).difference(graph.names)
-        others = _boxes(content, Graph.of(diagram, page, rest, shown)) if rest else {}
+        others = _boxes(content, LayoutGraph.of(diagram, page, rest, shown)) if rest else {}
     group = groups_of(content.notes, [was.get(name) for name in graph.names], others.values())
     found = sketch(group, graph, drawn)
     x, y = _shift(content, graph, drawn, found, list(was.values()), list(others.values()))
@@ -106,7 +106,7 @@ def arrangement(
     return Arrangement(places, routes, around.moved_notes(), bends)
 
 
-def _boxes(page: PageView, graph: Graph) -> dict[str, Box]:
+def _boxes(page: PageView, graph: LayoutGraph) -> dict[str, Box]:
     """The blocks of a graph by name, as far as the page has positions for them."""
     return {
         name: node_box(*at, node)
@@ -136,8 +136,8 @@ def _moved_bends(
 
 def _shift(
     page: PageView,
-    graph: Graph,
-    drawn: Drawn,
+    graph: LayoutGraph,
+    drawn: DrawnGraph,
     found: Sketch,
     own: list[Box],
     others: list[Box],

@@ -24,7 +24,7 @@ from gradwire.runtime.diagram.layout.routes import Drawing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode
     from gradwire.runtime.diagram.layout.routes import XY
     from gradwire.runtime.diagram.model import Point
 
@@ -39,7 +39,7 @@ _GROWTH = 1.05
 
 
 def draw_coarsely(
-    nodes: Sequence[Node], lines: Sequence[Line], places: Sequence[Point] = ()
+    nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine], places: Sequence[Point] = ()
 ) -> Drawing:
     """Draw one part; nodes that nothing else orders keep the order of their ``places`` now."""
     columns: list[list[int]] = []
@@ -89,7 +89,7 @@ def _through_gap(begin: XY, end: XY, gap: float, tail: int) -> list[XY]:
     return [begin, (down, begin[1]), (down, y), (up, y), (up, end[1]), end]
 
 
-def _order(columns: Sequence[list[int]], lines: Sequence[Line]) -> None:
+def _order(columns: Sequence[list[int]], lines: Sequence[LayoutLine]) -> None:
     """Sort each column by the mean places of neighbours: forwards, backwards, and forwards again.
 
     Places are shares of the height of a column, so that columns of any length compare.

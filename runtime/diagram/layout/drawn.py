@@ -11,15 +11,15 @@ from gradwire.runtime.diagram.model import Point
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Graph, Line, Node
-    from gradwire.runtime.diagram.layout.rows import Row
+    from gradwire.runtime.diagram.layout.graph import LayoutGraph, LayoutLine, LayoutNode
+    from gradwire.runtime.diagram.layout.rows import LayoutRow
     from gradwire.runtime.diagram.model import Note, PageView
 
 
-class Drawn:
+class DrawnGraph:
     """Positions and routes of a graph's blocks and wires on the page, as far as it has them."""
 
-    def __init__(self, page: PageView, graph: Graph) -> None:
+    def __init__(self, page: PageView, graph: LayoutGraph) -> None:
         found = [page.layout.get(name) for name in graph.names]
         self.places = [at if at and all(map(math.isfinite, at)) else None for at in found]
         self._routes = [page.routes.get(target, ()) for target in graph.targets]
@@ -80,16 +80,16 @@ class DrawnPart:
 
     def __init__(
         self,
-        drawn: Drawn,
-        nodes: Sequence[Node],
+        drawn: DrawnGraph,
+        nodes: Sequence[LayoutNode],
         places: Sequence[Point],
-        lines: Sequence[Line],
+        lines: Sequence[LayoutLine],
         wires: Sequence[int],
     ) -> None:
         self._drawn, self._nodes, self._places = drawn, nodes, places
         self._lines, self._wires = lines, wires
 
-    def heights(self, row: Row, column_of: Sequence[int]) -> list[float]:
+    def heights(self, row: LayoutRow, column_of: Sequence[int]) -> list[float]:
         """The y of the nodes and dummies of a row, given the column of each node."""
         middle: dict[int, float] = {}
         for node in row.nodes:

@@ -11,7 +11,7 @@ from gradwire.runtime.diagram.layout.measures import COLUMN_GAP, PITCH, ROW_GAP
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode
 
 CANVAS = (1600.0, 1000.0)
 """Width and height of the canvas that a layout should fill, in px."""
@@ -44,8 +44,8 @@ def busyness(crossing: int, folds: int) -> float:
 
 def foldings(
     layer: Sequence[int],
-    lines: Sequence[Line],
-    nodes: Sequence[Node],
+    lines: Sequence[LayoutLine],
+    nodes: Sequence[LayoutNode],
     hosts: Mapping[int, int],
 ) -> list[list[int]]:
     """The first layers of the rows, for a few ways to fold a graph; unfolded first.
@@ -72,8 +72,8 @@ class _Fold:
     def __init__(
         self,
         layer: Sequence[int],
-        lines: Sequence[Line],
-        nodes: Sequence[Node],
+        lines: Sequence[LayoutLine],
+        nodes: Sequence[LayoutNode],
         hosts: Mapping[int, int],
     ) -> None:
         self.count = max(layer) + 1

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSizes:
     """What the canvas shows on a page: numbers of text lines on faces by block, where known, and of
     lanes beside wires by target, where there are several.
     """
@@ -40,10 +40,10 @@ class Shown:
     lanes: Mapping[PortName, int] = field(default_factory=dict)
 
 
-NOTHING_SHOWN = Shown()
+NOTHING_SHOWN = ShownSizes()
 
 
-class Line(NamedTuple):
+class LayoutLine(NamedTuple):
     """A line from ``tail`` to ``head``; ``leaves`` and ``enters`` are the distances in px, below
     the tops of these nodes, at which it does so.
     """
@@ -54,7 +54,7 @@ class Line(NamedTuple):
     enters: float = 0.0
 
 
-class Node(NamedTuple):
+class LayoutNode(NamedTuple):
     """What a layout places: a block, a frame with what is in it, or a note; sizes in px.
 
     A frame's wires to and from outside pass its border in nodes without a size: they are ``first``
@@ -73,7 +73,7 @@ class Node(NamedTuple):
         return LANE_PITCH * (self.lanes.get(leaves, 1) - 1)
 
 
-class Part(NamedTuple):
+class GraphPart(NamedTuple):
     """A connected component of a graph: numbers of its nodes and of its lines."""
 
     nodes: list[int]
@@ -81,12 +81,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Graph:
+class LayoutGraph:
     """Blocks by name as nodes, and lines with the targets of their wires."""
 
     names: list[str]
-    nodes: list[Node]
-    lines: list[Line]
+    nodes: list[LayoutNode]
+    lines: list[LayoutLine]
     targets: list[PortName]
 
     @classmethod
@@ -95,8 +95,8 @@ class Graph:
         diagram: DiagramView,
         page: str,
         names: Collection[str] = (),
-        shown: Shown = NOTHING_SHOWN,
-    ) -> Graph:
+        shown: ShownSizes = NOTHING_SHOWN,
+    ) -> LayoutGraph:
         """The graph of the blocks called ``names``, or all if it is empty, and of wires between
         them.
 
@@ -107,7 +107,7 @@ class Graph:
         number = {name: i for i, name in enumerate(chosen)}
         faces = _Faces(diagram, page, shown)
         rows = [faces.rows(name) for name in chosen]
-        lines: list[Line] = []
+        lines: list[LayoutLine] = []
         targets: list[PortName] = []
         lanes: list[dict[float, int]] = [{} for _ in chosen]
         for target, source in content.wires.items():
@@ -119,19 +119,19 @@ class Graph:
             if target.port not in rows[head].enters:
                 rows[head] = faces.own_rows(target.block)
             leaves, enters = rows[tail].leaves[source.port], rows[head].enters[target.port]
-            line = Line(tail, head, leaves, enters)
+            line = LayoutLine(tail, head, leaves, enters)
             lines.append(line)
             targets.append(target)
             known = lanes[tail].get(line.leaves, 1)
             lanes[tail][line.leaves] = max(known, shown.lanes.get(target, 1))
         nodes = [
-            Node(row.width, row.height, lanes=several)
+            LayoutNode(row.width, row.height, lanes=several)
             for row, several in zip(rows, lanes, strict=True)
         ]
         return cls(chosen, nodes, lines, targets)
 
 
-def parts_of(count: int, lines: Sequence[Line]) -> list[Part]:
+def parts_of(count: int, lines: Sequence[LayoutLine]) -> list[GraphPart]:
     """The connected components of the nodes 0 … ``count`` - 1, in the order of their first."""
     leader = list(range(count))
 
@@ -143,16 +143,16 @@ def parts_of(count: int, lines: Sequence[Line]) -> list[Part]:
     for line in lines:
         first, second = sorted((find(line.tail), find(line.head)))
         leader[second] = first
-    grouped: dict[int, Part] = {}
+    grouped: dict[int, GraphPart] = {}
     for node in range(count):
-        grouped.setdefault(find(node), Part([], [])).nodes.append(node)
+        grouped.setdefault(find(node), GraphPart([], [])).nodes.append(node)
     for i, line in enumerate(lines):
         grouped[find(line.tail)].lines.append(i)
     return list(grouped.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class BlockFace:
     """A block as the canvas shows it; heights and distances in px."""
 
     inputs: list[str]
@@ -163,7 +163,7 @@ class Face:
     """The size of a view."""
 
     @classmethod
-    def of(cls, diagram: DiagramView, page: str, name: str, lines: int = VALUE_LINES) -> Face:
+    def of(cls, diagram: DiagramView, page: str, name: str, lines: int = VALUE_LINES) -> BlockFace:
         """The face of a block that shows so many lines of text unless it is collapsed."""
         content, (inputs, outputs) = diagram.pages[page], port_sides(diagram, page, name)
         if isinstance(content.blocks[name], Formula):  # its expression is below its ports
@@ -213,7 +213,7 @@ class _Rows(NamedTuple):
 class _Faces:
     """The rows of the blocks of a page. Most blocks of a type have the same."""
 
-    def __init__(self, diagram: DiagramView, page: str, shown: Shown) -> None:
+    def __init__(self, diagram: DiagramView, page: str, shown: ShownSizes) -> None:
         self._diagram, self._page, self._shown = diagram, page, shown
         self._content = diagram.pages[page]
         self._known: dict[tuple[type[Block], bool, int], _Rows] = {}
@@ -234,19 +234,19 @@ class _Faces:
         found = self._known.get(key)
         if found is None:
             inputs = [port.name for port in block.input_ports()]
-            face = Face(inputs, list(block.output_names()), style.collapsed, key[2])
+            face = BlockFace(inputs, list(block.output_names()), style.collapsed, key[2])
             found = self._known[key] = _rows(face)
         return found
 
     def own_rows(self, name: str) -> _Rows:
         """Those of one block, with all ports that the canvas shows."""
-        return _rows(Face.of(self._diagram, self._page, name, self._lines(name)))
+        return _rows(BlockFace.of(self._diagram, self._page, name, self._lines(name)))
 
     def _lines(self, name: str) -> int:
         return self._shown.face_lines.get(name, VALUE_LINES)
 
 
-def _rows(face: Face) -> _Rows:
+def _rows(face: BlockFace) -> _Rows:
     return _Rows(face.width, face.height, face.offsets(face.inputs), face.offsets(face.outputs))
 
 

@@ -15,7 +15,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Later(Mapping[K, V]):
+class LazyMapping(Mapping[K, V]):
     """A mapping that is made when it is first read. Its keys are some of those of ``among``."""
 
     __slots__ = ("_made", "_make", "_names")
@@ -58,7 +58,7 @@ class Later(Mapping[K, V]):
 
 def waits(mapping: Mapping[K, Any], among: Mapping[K, Any]) -> bool:
     """Whether a mapping is one that has not been read yet, and belongs to these blocks or wires."""
-    return isinstance(mapping, Later) and mapping.waits(among)
+    return isinstance(mapping, LazyMapping) and mapping.waits(among)
 
 
 def arranged_later(diagram: Diagram) -> Diagram:
@@ -79,6 +79,6 @@ def _arranged_later(diagram: Diagram, name: str, page: Page) -> Page:
 
     return replace(
         page,
-        layout=Later(lambda: found().places, page.blocks),
-        routes=Later(lambda: found().routes, page.wires),
+        layout=LazyMapping(lambda: found().places, page.blocks),
+        routes=LazyMapping(lambda: found().routes, page.wires),
     )

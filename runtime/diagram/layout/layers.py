@@ -9,7 +9,7 @@ from gradwire.runtime.diagram.layout.simplex import shortest_layers
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode
 
 _DEEP = 5
 """A side tree with so many layers stands on its own, not beside what it feeds."""
@@ -27,7 +27,7 @@ class Layers(NamedTuple):
     hosts: dict[int, int]
 
 
-def layers_of(nodes: Sequence[Node], lines: Sequence[Line]) -> Layers:
+def layers_of(nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine]) -> Layers:
     """Layers of the nodes of a connected graph; the first and the last ones have their own."""
     order = _topological(len(nodes), lines)
     rank = {node: i for i, node in enumerate(order)}
@@ -38,7 +38,7 @@ def layers_of(nodes: Sequence[Node], lines: Sequence[Line]) -> Layers:
     return Layers(_bounded(layer, nodes), order, backward, _hosts(ends, forward))
 
 
-def rough_layers(nodes: Sequence[Node], lines: Sequence[Line]) -> list[int]:
+def rough_layers(nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine]) -> list[int]:
     """The layers alone, by longest paths; lines may be longer than they need to be."""
     order = _topological(len(nodes), lines)
     rank = [0] * len(nodes)
@@ -49,7 +49,7 @@ def rough_layers(nodes: Sequence[Node], lines: Sequence[Line]) -> list[int]:
     return _bounded(_longest_paths(ends), nodes)
 
 
-def _bounded(layer: Sequence[int], nodes: Sequence[Node]) -> list[int]:
+def _bounded(layer: Sequence[int], nodes: Sequence[LayoutNode]) -> list[int]:
     """The layers, with the first nodes before all others and the last ones behind them."""
     inner = [at for at, node in zip(layer, nodes, strict=True) if not (node.first or node.last)]
     begin = int(any(node.first for node in nodes))
@@ -67,7 +67,9 @@ class _Neighbours:
     nodes ``firm`` are not.
     """
 
-    def __init__(self, order: Sequence[int], lines: Sequence[Line], firm: Collection[int]) -> None:
+    def __init__(
+        self, order: Sequence[int], lines: Sequence[LayoutLine], firm: Collection[int]
+    ) -> None:
         self.order = order
         self.tails: list[set[int]] = [set() for _ in order]
         self.heads: list[set[int]] = [set() for _ in order]
@@ -92,7 +94,7 @@ class _Neighbours:
         return depth
 
 
-def _topological(count: int, lines: Sequence[Line]) -> list[int]:
+def _topological(count: int, lines: Sequence[LayoutLine]) -> list[int]:
     """The nodes in topological order by depth-first search, as if lines back were not there."""
     heads: list[list[int]] = [[] for _ in range(count)]
     for line in lines:
@@ -129,7 +131,7 @@ def _longest_paths(ends: _Neighbours) -> list[int]:
     return layer
 
 
-def _hosts(ends: _Neighbours, lines: Sequence[Line]) -> dict[int, int]:
+def _hosts(ends: _Neighbours, lines: Sequence[LayoutLine]) -> dict[int, int]:
     """The only reader of each light node, unless the node is that reader's main input.
 
     The main input is the one with the longest path behind it; of equals, the topmost.

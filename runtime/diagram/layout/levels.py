@@ -12,7 +12,7 @@ from gradwire.runtime.diagram.layout.measures import PITCH, ROW_GAP
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Line
+    from gradwire.runtime.diagram.layout.graph import LayoutLine
     from gradwire.runtime.diagram.layout.ordering import Layering
 
 _ONE_SIDED_PASSES = 4
@@ -178,13 +178,13 @@ class _Levels:
         share = self._share[node]
         return (best, 2.0 * share) if abs(best - top) < _SNAP else (top, share)
 
-    def _straight(self, node: int, line: Line) -> float:
+    def _straight(self, node: int, line: LayoutLine) -> float:
         """The top of ``node``, an end of the line, that would make the line straight."""
         if node == line.head:
             return self.tops[line.tail] + line.leaves - line.enters
         return self.tops[line.head] + line.enters - line.leaves
 
-    def _levelled_lines(self) -> tuple[list[list[Line]], list[list[Line]]]:
+    def _levelled_lines(self) -> tuple[list[list[LayoutLine]], list[list[LayoutLine]]]:
         """The lines before and after each node that its height depends on.
 
         Lines from satellites count only where there are no others. A node with one other line is
@@ -192,7 +192,7 @@ class _Levels:
         a row of ports at every block.
         """
         before, after, graph = list(self._graph.before), list(self._graph.after), self._graph
-        levelled: dict[Line, Line] = {}
+        levelled: dict[LayoutLine, LayoutLine] = {}
         for node, lines in enumerate(graph.before):
             main = [line for line in lines if line.tail not in self._satellites]
             if len(main) == 1 and len(lines) > 1 and graph.after[node]:
@@ -217,7 +217,7 @@ class _Levels:
             found.append((near, other, side * (line.leaves - line.enters), weight))
         return _Pull(found, sums)
 
-    def _weight(self, line: Line) -> float:
+    def _weight(self, line: LayoutLine) -> float:
         """The weight of the wish that a line is straight."""
         dummies = (line.tail >= self._graph.real) + (line.head >= self._graph.real)
         if not dummies and len(self._after[line.tail]) == 1 == len(self._before[line.head]):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.runtime.diagram.layout.graph import Line
+from gradwire.runtime.diagram.layout.graph import LayoutLine
 from gradwire.runtime.diagram.layout.sifting import Costs, Order, sifted
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class Layering:
     ``chains`` those of each output, by its node and its distance from the top of the node.
     """
 
-    def __init__(self, layer: Sequence[int], lines: Sequence[Line]) -> None:
+    def __init__(self, layer: Sequence[int], lines: Sequence[LayoutLine]) -> None:
         self.real = len(layer)
         self.layers: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
         for node, place in enumerate(layer):
             self.layers[place].append(node)
         self.chains: dict[tuple[int, float], list[int]] = {}
-        short: dict[Line, None] = {}
+        short: dict[LayoutLine, None] = {}
         count = self.real
         self.passes: list[list[int]] = [[] for _ in lines]
         spans = [layer[line.head] - layer[line.tail] for line in lines]
@@ -62,15 +62,21 @@ class Layering:
             line, between = lines[i], spans[i] - 1
             chain = self.chains.setdefault((line.tail, line.leaves), [])
             for at in range(len(chain), between):
-                last = Line(chain[-1], count) if chain else Line(line.tail, count, line.leaves)
+                last = (
+                    LayoutLine(chain[-1], count)
+                    if chain
+                    else LayoutLine(line.tail, count, line.leaves)
+                )
                 short[last] = None
                 chain.append(count)
                 self.layers[layer[line.tail] + at + 1].append(count)
                 count += 1
             self.passes[i] = chain[:between]
-            short[Line(chain[between - 1], line.head, 0.0, line.enters) if between else line] = None
-        self.before: list[list[Line]] = [[] for _ in range(count)]
-        self.after: list[list[Line]] = [[] for _ in range(count)]
+            short[
+                LayoutLine(chain[between - 1], line.head, 0.0, line.enters) if between else line
+            ] = None
+        self.before: list[list[LayoutLine]] = [[] for _ in range(count)]
+        self.after: list[list[LayoutLine]] = [[] for _ in range(count)]
         for line in short:
             self.after[line.tail].append(line)
             self.before[line.head].append(line)
@@ -120,7 +126,7 @@ class _Side:
     """
 
     def __init__(
-        self, layer: Sequence[int], lines: Sequence[Sequence[Line]], *, before: bool
+        self, layer: Sequence[int], lines: Sequence[Sequence[LayoutLine]], *, before: bool
     ) -> None:
         wired = [(i, lines[node]) for i, node in enumerate(layer) if lines[node]]
         flat = [line for _, group in wired for line in group]

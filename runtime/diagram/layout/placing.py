@@ -14,7 +14,7 @@ from gradwire.runtime.diagram.layout.measures import ROW_GAP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Node
+    from gradwire.runtime.diagram.layout.graph import LayoutNode
     from gradwire.runtime.diagram.model import Note
 
 Box: TypeAlias = tuple[float, float, float, float]
@@ -105,7 +105,7 @@ def hull(boxes: Sequence[Box]) -> Box:
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def node_box(x: float, y: float, node: Node) -> Box:
+def node_box(x: float, y: float, node: LayoutNode) -> Box:
     """The box of a node with its corner at (x, y)."""
     return x, y, x + node.width, y + node.height
 

@@ -23,8 +23,8 @@ from gradwire.runtime.diagram.layout.tracks import Net, assign_tracks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.diagram.layout.graph import Line, Node
-    from gradwire.runtime.diagram.layout.rows import Placement, Row
+    from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode
+    from gradwire.runtime.diagram.layout.rows import LayoutRow, Placement
     from gradwire.runtime.diagram.model import Route
 
 Output: TypeAlias = tuple[int, float]
@@ -59,7 +59,9 @@ class _Doors(NamedTuple):
     enters: int
 
 
-def draw_routes(placement: Placement, nodes: Sequence[Node], lines: Sequence[Line]) -> Drawing:
+def draw_routes(
+    placement: Placement, nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine]
+) -> Drawing:
     """Draw one part: its columns as far apart as the wires between them need, then the rows."""
     router = _Router(placement, nodes, lines)
     router.route_inside_rows()
@@ -107,7 +109,7 @@ class _Channel:
         if far is not None and far not in net.far:
             net.far.append(far)
 
-    def settle(self, apart: float, nodes: Sequence[Node], *, is_column: bool = False) -> None:
+    def settle(self, apart: float, nodes: Sequence[LayoutNode], *, is_column: bool = False) -> None:
         """Assign the tracks, with room for the lanes of their wires.
 
         Lanes are on the right of wires: in the channel beside a column it is known on which side of
@@ -135,7 +137,9 @@ class _Channel:
 
 
 class _Router:
-    def __init__(self, placement: Placement, nodes: Sequence[Node], lines: Sequence[Line]) -> None:
+    def __init__(
+        self, placement: Placement, nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine]
+    ) -> None:
         self._rows, self._nodes = placement.rows, nodes
         self._row_of, self._column_of = placement.row_of, placement.column_of
         self._outer, self._lines = placement.outer, lines
@@ -168,7 +172,7 @@ class _Router:
 
     def route_between_rows(self) -> None:
         """Lead the other wires out of channels into gaps, and from gaps into channels."""
-        readers: defaultdict[Output, list[Line]] = defaultdict(list)
+        readers: defaultdict[Output, list[LayoutLine]] = defaultdict(list)
         for i in self._outer:
             readers[_output(self._lines[i])].append(self._lines[i])
         for i in self._outer:
@@ -182,7 +186,7 @@ class _Router:
             end.join(output, far=self._enters(line))
             end.net(output).open(high=doors.enters > doors.into_row)
 
-    def _doors_of(self, line: Line, siblings: Sequence[Line]) -> _Doors:
+    def _doors_of(self, line: LayoutLine, siblings: Sequence[LayoutLine]) -> _Doors:
         """The doors of a line, one of several from its output that run between rows.
 
         Those to many rows all use the gaps above these rows, or all those below: whichever are
@@ -199,7 +203,7 @@ class _Router:
         channels = self._column_of[line.tail] + 1, self._column_of[line.head]
         return _Doors(row, channels[0], leaves, into, channels[1], enters)
 
-    def _enters_low(self, lines: Sequence[Line]) -> bool:
+    def _enters_low(self, lines: Sequence[LayoutLine]) -> bool:
         """Whether most of the lines end in the lower half of a row."""
         low = sum(
             self._enters(line) > self._rows[self._row_of[line.head]].height / 2.0 for line in lines
@@ -272,7 +276,7 @@ class _Router:
         right = max(rights + [x for path in paths for x, _ in path])
         return Drawing(corners, paths, right, self._height)
 
-    def _widths(self, row: Row) -> list[float]:
+    def _widths(self, row: LayoutRow) -> list[float]:
         """The widths of the columns of a row."""
         widths = [0.0] * row.columns
         for node in row.nodes:
@@ -288,10 +292,10 @@ class _Router:
             return left
         return left + self._column_widths[r][c] - self._nodes[node].width
 
-    def _leaves(self, line: Line) -> float:
+    def _leaves(self, line: LayoutLine) -> float:
         return self._tops[line.tail] + line.leaves
 
-    def _enters(self, line: Line) -> float:
+    def _enters(self, line: LayoutLine) -> float:
         return self._tops[line.head] + line.enters
 
     def _join_gaps(self, output: Output, doors: _Doors) -> None:
@@ -342,5 +346,5 @@ class _Router:
         return [*turns, (x1, into), (x1, y1)]
 
 
-def _output(line: Line) -> Output:
+def _output(line: LayoutLine) -> Output:
     return line.tail, line.leaves

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.runtime.diagram.layout.drawn import DrawnPart
-    from gradwire.runtime.diagram.layout.graph import Line, Node
+    from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode
 
 _LONG = 10
 """Columns that a wire may pass inside its row; longer ones run in the gap between rows."""
 
 
 @dataclass
-class Row:
+class LayoutRow:
     """Consecutive layers as columns: ``nodes`` are the numbers of those of the part that it has.
 
     ``graph`` numbers them from 0. ``passes`` are the dummies, by number in ``graph``, of each line
@@ -46,7 +46,7 @@ class Row:
 class Placement:
     """Rows of one part. ``outer`` are the lines that run between rows, or far inside one."""
 
-    rows: list[Row]
+    rows: list[LayoutRow]
     row_of: list[int]
     column_of: list[int]
     outer: list[int]
@@ -55,7 +55,7 @@ class Placement:
 class PartLayout:
     """One connected graph: its layers, and the placements that fold it one way or another."""
 
-    def __init__(self, nodes: Sequence[Node], lines: Sequence[Line]) -> None:
+    def __init__(self, nodes: Sequence[LayoutNode], lines: Sequence[LayoutLine]) -> None:
         self.nodes = nodes
         self.lines = lines
         self._layers = layers_of(nodes, lines)
@@ -113,16 +113,16 @@ class PartLayout:
                  for row in range(len(starts))]  # fmt: skip
         return row_of, [place - first[row] for place, row in zip(layer, row_of, strict=True)]
 
-    def _row(self, nodes: list[int], lines: list[int], column_of: Sequence[int]) -> Row:
+    def _row(self, nodes: list[int], lines: list[int], column_of: Sequence[int]) -> LayoutRow:
         number = {node: i for i, node in enumerate(nodes)}
         local = [
             self.lines[i]._replace(tail=number[self.lines[i].tail], head=number[self.lines[i].head])
             for i in lines
         ]
         graph = Layering([column_of[node] for node in nodes], local)
-        return Row(nodes, graph, dict(zip(lines, graph.passes, strict=True)))
+        return LayoutRow(nodes, graph, dict(zip(lines, graph.passes, strict=True)))
 
-    def _level(self, row: Row, *, rough: bool) -> None:
+    def _level(self, row: LayoutRow, *, rough: bool) -> None:
         heights = [self.nodes[node].height for node in row.nodes]
         satellites = {i for i, node in enumerate(row.nodes) if node in self._layers.hosts}
         rooms = {

@@ -27,7 +27,7 @@ from gradwire.runtime.engine.compiler.products import tiled
 from gradwire.runtime.engine.compiler.regions import compiled_region
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
-from gradwire.runtime.engine.compiler.tiles import Gathered, Tiles, Windows
+from gradwire.runtime.engine.compiler.tiles import GatheredTiles, Tiles, WindowTiles
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import Kernel, machine
 
@@ -59,7 +59,9 @@ def _compiled(nest: Nest) -> Kernel:
     if nest.tile is None:
         text = Emitter(nest).text()
     else:
-        tiles = Windows if nest.store.row else Gathered if nest.store.is_gathered else Tiles
+        tiles = (
+            WindowTiles if nest.store.row else GatheredTiles if nest.store.is_gathered else Tiles
+        )
         text = tiles(nest).text()
     return Kernel(*machine.function(text, "nest"))
 

@@ -22,7 +22,7 @@ STRIDE = 8
 """Elements from one that is read to the next up to which all between them are read at once."""
 
 
-class Elements(Writer):
+class ElementWriter(Writer):
     """Instructions on vectors, in the notation of those on elements, and what reads and writes
     vectors of any dtype.
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from gradwire.runtime.engine.compiler.elements import Elements
+from gradwire.runtime.engine.compiler.elements import ElementWriter
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.schedule import Nest
-    from gradwire.runtime.engine.compiler.terms import Axis
+    from gradwire.runtime.engine.compiler.terms import LoopAxis
 
 Place: TypeAlias = "dict[int, str]"
 """Of each array, the address of an element."""
@@ -40,13 +40,13 @@ class Loops:
         with self.w.loop(name, start, stop, names) as number:
             yield number, list(names)
 
-    def _moved(self, place: Place, axis: Axis, count: str | int) -> Place:
+    def _moved(self, place: Place, axis: LoopAxis, count: str | int) -> Place:
         """The place so many steps further along an axis."""
         return {
             array: self._further(address, array, axis, count) for array, address in place.items()
         }
 
-    def _further(self, address: str, array: int, axis: Axis, count: str | int) -> str:
+    def _further(self, address: str, array: int, axis: LoopAxis, count: str | int) -> str:
         if axis not in self._steps[array] or count == 0:
             return address
         step = self._steps[array][axis] or f"%step{array}_{axis.name}"
@@ -116,7 +116,7 @@ class Emitter(Loops):
 
     # running sums
 
-    def _running_sums(self, places: list[Place], axis: Axis) -> None:
+    def _running_sums(self, places: list[Place], axis: LoopAxis) -> None:
         nothing = [self.w.constant(-0.0)] * len(places)
         with self._loop(0, f"%extent_{axis.name}", nothing) as (number, sums):
             for place, sum_ in zip(places, sums, strict=True):
@@ -124,7 +124,7 @@ class Emitter(Loops):
                 x = self.w.name(self.w.plus(sum_, self._read(here[0])), f"{sum_}.next")
                 self.w.store(x, here[1])
 
-    def _turned_sums(self, place: Place, vector: Axis) -> None:
+    def _turned_sums(self, place: Place, vector: LoopAxis) -> None:
         """Running sums of as many rows as a vector has elements, in squares."""
         w, lanes, axis = self.w, self.nest.lanes, self.fold.axes[0]
         rows = [self._moved(place, vector, i) for i in range(lanes)]
@@ -139,7 +139,7 @@ class Emitter(Loops):
 
     def _square(self, rows: list[Place], first: str, total: str, left: str | None = None) -> None:
         """As many elements of each row as a vector has; with ``left``, so many of them."""
-        w, axis, e, dtype = self.w, self.fold.axes[0], Elements(self.w), self.nest.store.dtype
+        w, axis, e, dtype = self.w, self.fold.axes[0], ElementWriter(self.w), self.nest.store.dtype
         backwards = self._steps[0][axis] < 0
         away = w.multiply(first, w.bytes)
         back = w.subtract(-(w.lanes - 1) * w.bytes, away) if backwards else away
@@ -156,7 +156,7 @@ class Emitter(Loops):
 
     # copies
 
-    def _turned_copy(self, place: Place, read: Axis, written: Axis) -> None:
+    def _turned_copy(self, place: Place, read: LoopAxis, written: LoopAxis) -> None:
         """Squares of vectors that are read along one axis and written along another."""
         w, lanes = self.w, self.nest.lanes
         extent = f"%extent_{written.name}"

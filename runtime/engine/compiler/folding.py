@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
 from gradwire.runtime.engine.compiler.regions import UNITS, WIDE
-from gradwire.runtime.engine.compiler.terms import Axis, Store, merged
+from gradwire.runtime.engine.compiler.terms import LoopAxis, Store, merged
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.kernels import Operation
 
@@ -39,7 +39,7 @@ def folded(store: Store) -> Folded | None:
     term, size = store.term, np.dtype(store.dtype).itemsize
     read, written = dict(term.of.steps), dict(store.steps)
 
-    def beside(some: dict[Axis, int], axis: Axis) -> bool:
+    def beside(some: dict[LoopAxis, int], axis: LoopAxis) -> bool:
         return some.get(axis) == size
 
     row = next((axis for axis in term.axes if beside(read, axis)), None)
@@ -50,7 +50,7 @@ def folded(store: Store) -> Folded | None:
     rows = [axis for axis in written if axis != row]
     if row is None or len(lines) > 1 or len(rows) > 1 or any(x not in read for x in lines):
         return None
-    line, many = (*lines, Axis("", 1))[0], (*rows, Axis("", 1))[0]
+    line, many = (*lines, LoopAxis("", 1))[0], (*rows, LoopAxis("", 1))[0]
     steps, turns, columns = [x.get(many, 0) for x in (read, written)], many.extent, row.extent
     width = WIDE * machine.lanes()
     if across and not rows and columns % width == 0:  # for threads to share them
@@ -60,10 +60,10 @@ def folded(store: Store) -> Folded | None:
     is_any = not across and not lines and columns > width
     recipe = Recipe(
         columns=0 if is_any else columns,
-        operands=((store.dtype, Place(0, depth=read.get(line, 0) // size)),),
+        operands=((store.dtype, MemoryPlace(0, depth=read.get(line, 0) // size)),),
         operations=(Operation(how, store.dtype, (0,)),),
         wide=(False,),
-        results=((1, Place(1)),),
+        results=((1, MemoryPlace(1)),),
         lines=line.extent,
         across=across,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Axis, Fold, Read, Steps, Store
+from gradwire.runtime.engine.compiler.terms import COPY, RUNNING, Fold, LoopAxis, Read, Steps, Store
 from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def copy_of(source: Array, strides: Sequence[int], dtype: str) -> Store:
 
 def product_of(left: Array, right: Array, shape: Sequence[int], strides: Sequence[int]) -> Store:
     """Products of matrices: arrays 0 and 2 are read."""
-    *batch, r, v = (Axis(f"d{i}", n) for i, n in enumerate(shape))
-    k = Axis("k", left.shape[-1])
+    *batch, r, v = (LoopAxis(f"d{i}", n) for i, n in enumerate(shape))
+    k = LoopAxis("k", left.shape[-1])
 
-    def read(array: int, x: Array, *axes: Axis) -> Read:
+    def read(array: int, x: Array, *axes: LoopAxis) -> Read:
         all_ = [*batch[len(batch) + 2 - x.ndim :], *axes]
         steps = [step if n > 1 else 0 for n, step in zip(x.shape, x.strides, strict=True)]
         return Read(array, _steps(all_, steps), x.dtype.name)
@@ -73,10 +73,10 @@ class Images(NamedTuple):
 def correlation_of(windows: Images, weights: Array, out: Array) -> Store:
     """Sums over windows: weights are (groups, filters, taps), the result is (batch, filters, …)."""
     groups, filters, _ = weights.shape
-    n, g, r = Axis("n", len(out)), Axis("g", groups), Axis("r", filters)
+    n, g, r = LoopAxis("n", len(out)), LoopAxis("g", groups), LoopAxis("r", filters)
     size, dtype = out.itemsize, out.dtype.name
-    v = Axis("v", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
-    k = Axis("k", windows.taps.size)
+    v = LoopAxis("v", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
+    k = LoopAxis("k", windows.taps.size)
     channel = out.strides[1]
     images = _steps([n, g, v, k], [windows.images.strides[0], windows.group, size, size])
     fold = Fold("sum", Read(0, _steps([g, r, k], weights.strides), dtype), (k,))
@@ -90,11 +90,11 @@ def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store
     (filters, taps …).
     """
     n, g, r = (
-        Axis(*x) for x in zip("ngr", (len(gradients), groups, len(out) // groups), strict=True)
+        LoopAxis(*x) for x in zip("ngr", (len(gradients), groups, len(out) // groups), strict=True)
     )
     size, dtype = out.itemsize, out.dtype.name
-    k = Axis("k", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
-    v, channel, row = Axis("v", windows.taps.size), gradients.strides[1], out.strides[0]
+    k = LoopAxis("k", windows.vectors.size // 2 * machine.vector(dtype, windows.row))
+    v, channel, row = LoopAxis("v", windows.taps.size), gradients.strides[1], out.strides[0]
     lines = _steps([n, g, r, k], [gradients.strides[0], r.extent * channel, channel, size])
     images = _steps([n, g, v, k], [windows.images.strides[0], windows.group, size, size])
     fold = Fold("sum", Read(0, lines, dtype), (n, k), by=Read(2, images, dtype))
@@ -106,17 +106,17 @@ def gathered_of(group: int, factors: Array, out: Array) -> Store:
     filters), and ``group`` are the bytes between groups of what is gathered.
     """
     size, dtype = out.itemsize, out.dtype.name
-    g, v, k = (Axis(*x) for x in zip("gvk", factors.shape, strict=True))
-    r = Axis("r", len(out))
+    g, v, k = (LoopAxis(*x) for x in zip("gvk", factors.shape, strict=True))
+    r = LoopAxis("r", len(out))
     fold = Fold("sum", Read(0, _steps([g, v, k], factors.strides), dtype), (k,))
     fold = fold._replace(by=Read(2, _steps([g, r, k], [group, 1, size]), dtype))
     return Store(1, _steps([r, g, v], out.strides), dtype, fold, is_gathered=True)
 
 
-def _axes(source: Array) -> list[Axis]:
-    return [Axis(f"d{i}", n) for i, n in enumerate(source.shape)]
+def _axes(source: Array) -> list[LoopAxis]:
+    return [LoopAxis(f"d{i}", n) for i, n in enumerate(source.shape)]
 
 
-def _steps(axes: Sequence[Axis], strides: Sequence[int]) -> Steps:
+def _steps(axes: Sequence[LoopAxis], strides: Sequence[int]) -> Steps:
     pairs = zip(axes, strides, strict=True)
     return tuple((axis, step) for axis, step in pairs if axis.extent > 1 and step)

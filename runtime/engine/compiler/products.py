@@ -21,7 +21,7 @@ from gradwire.runtime.engine.compiler.schedule import (
     Schedule,
     Tile,
 )
-from gradwire.runtime.engine.compiler.terms import Axis, Read, Steps, Store, merged
+from gradwire.runtime.engine.compiler.terms import LoopAxis, Read, Steps, Store, merged
 from gradwire.runtime.engine.plan.native import machine
 
 LATENCY = 4.25
@@ -118,7 +118,7 @@ def _costs(store: Store) -> _Products | None:
     if store.row or store.is_gathered:
         wide = 0 if store.is_gathered else 2
         named = (axis for axis, _ in store.steps if axis.name == "v")
-        return _Products(store, next(named, Axis("v", 1)), wide)
+        return _Products(store, next(named, LoopAxis("v", 1)), wide)
     store, size = merged(store), np.dtype(store.dtype).itemsize
     reads = _reads(store)
     places = [
@@ -129,11 +129,11 @@ def _costs(store: Store) -> _Products | None:
     ]
     beside = [(axis, array) for step, axis, array in places if step == size]
     if not places:
-        beside = [(Axis("v", 1), 2)]
+        beside = [(LoopAxis("v", 1), 2)]
     return _Products(store, *beside[0]) if beside else None
 
 
-def _reads(store: Store) -> dict[int, dict[Axis, int]]:
+def _reads(store: Store) -> dict[int, dict[LoopAxis, int]]:
     """How both operands lie."""
     return {read.array: dict(read.steps) for read in store.reads}
 
@@ -143,15 +143,15 @@ class _Products:
     lie is that of the vectors.
     """
 
-    def __init__(self, store: Store, v: Axis, wide: int) -> None:
+    def __init__(self, store: Store, v: LoopAxis, wide: int) -> None:
         self.store, self.bytes = store, np.dtype(store.dtype).itemsize
         self.v, self.wide = v, wide
         self.along, self.across = (_reads(store)[x] for x in (wide, 2 - wide))
-        self.images, self.k = (Axis("n", 1), Axis("k", 1), *store.term.axes)[-2:]
+        self.images, self.k = (LoopAxis("n", 1), LoopAxis("k", 1), *store.term.axes)[-2:]
         self.depth = self.images.extent * self.k.extent
         singles = [axis for axis, _ in store.steps if axis != v]
         own = [axis for axis in singles if axis in self.across and axis not in self.along]
-        self.r = max(own, key=lambda axis: axis.extent, default=Axis("r", 1))
+        self.r = max(own, key=lambda axis: axis.extent, default=LoopAxis("r", 1))
         self.batch = [axis for axis in singles if axis != self.r]
         self.has_tables = store.row > 0 or store.is_gathered
         self.registers = LONG if machine.lanes() == 16 else SHORT
@@ -205,7 +205,7 @@ class _Products:
             each += ROW * max(0, high - ROWS) * units
         return count * (tiles * each + LAY * self.depth * sum(elements))
 
-    def _step(self, read: dict[Axis, int]) -> int:
+    def _step(self, read: dict[LoopAxis, int]) -> int:
         """Bytes from step to step of the fold."""
         return abs(read.get(self.k, 0))
 
@@ -301,9 +301,9 @@ class _Products:
         cut = "r" if rows > columns else "v"
         if len(self.batch) > 1 or ("each", cut) not in order:
             cut = ""
-        names = {axis: Axis(f"o{i}", 0) for i, axis in enumerate(self.batch)}
-        names |= {self.v: Axis("v", 0), self.r: Axis("r", 0)}
-        names |= {self.images: Axis("n", 0), self.k: Axis("k", self.depth if is_out else 0)}
+        names = {axis: LoopAxis(f"o{i}", 0) for i, axis in enumerate(self.batch)}
+        names |= {self.v: LoopAxis("v", 0), self.r: LoopAxis("r", 0)}
+        names |= {self.images: LoopAxis("n", 0), self.k: LoopAxis("k", self.depth if is_out else 0)}
         lanes = choice.lanes
         numbers |= {"whole": self.k.extent // lanes, "all": -(-self.k.extent // lanes)}
         numbers["skipped"] = -self.k.extent % lanes

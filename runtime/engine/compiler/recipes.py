@@ -18,7 +18,7 @@ _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where"
 """Operations that cost no more than reading their result."""
 
 
-class Place(NamedTuple):
+class MemoryPlace(NamedTuple):
     """Where a value is in memory: in which array of the frame, from which element on, and how many
     elements it is from column to column and from line to line: 0 where it has one for all.
 
@@ -47,10 +47,10 @@ class Recipe(NamedTuple):
     """
 
     columns: int
-    operands: tuple[tuple[str, Place], ...]
+    operands: tuple[tuple[str, MemoryPlace], ...]
     operations: tuple[Operation, ...]
     wide: tuple[bool, ...]
-    results: tuple[tuple[int, Place], ...]
+    results: tuple[tuple[int, MemoryPlace], ...]
     totals: tuple[int, ...] = ()
     added: tuple[int, ...] = ()
     lines: int = 1

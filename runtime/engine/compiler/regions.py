@@ -13,8 +13,8 @@ from functools import lru_cache, partial, reduce
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from gradwire.runtime.engine.compiler.elements import Elements
-from gradwire.runtime.engine.compiler.recipes import FOLDS, Order, Place
+from gradwire.runtime.engine.compiler.elements import ElementWriter
+from gradwire.runtime.engine.compiler.recipes import FOLDS, MemoryPlace, Order
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
@@ -90,7 +90,7 @@ def compiled_region(recipe: Recipe) -> Kernel:
 _SCRATCH = -1
 """The number of no array: of scratch memory."""
 
-_Room: TypeAlias = "tuple[str, Place]"
+_Room: TypeAlias = "tuple[str, MemoryPlace]"
 """The address of a row, and how a value lies there."""
 
 _Sums: TypeAlias = "Mapping[int, list[str]]"
@@ -121,13 +121,13 @@ class _Fold(NamedTuple):
         )
         return f"splat ({TYPES[self.wide]} {number(nothing, self.wide)})"
 
-    def one(self, e: Elements, x: str) -> str:
+    def one(self, e: ElementWriter, x: str) -> str:
         """The fold of one element."""
         if self.wide != self.given:
             x = e.put(f"fpext {TYPES[self.given]} {x} to double")
         return e.put(f"fmul double {x}, {x}") if self.how == "squares" else x
 
-    def two(self, e: Elements, a: str, b: str) -> str:
+    def two(self, e: ElementWriter, a: str, b: str) -> str:
         """Two folds as one."""
         kind = TYPES[self.wide]
         match self.how:
@@ -145,7 +145,7 @@ class _Fold(NamedTuple):
                 return e.put(f"bitcast {bits} {e.put(f'or {bits} ' + ', '.join(some))} to {kind}")
         return (maximum if self.how == "max" else minimum)(e, self.wide, b, a)
 
-    def end(self, e: Elements, x: str) -> str:
+    def end(self, e: ElementWriter, x: str) -> str:
         """The result."""
         return e.put(f"fptrunc double {x} to float") if self.wide != self.dtype else x
 
@@ -172,14 +172,14 @@ class Regions:
         places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables + recipe.is_listed
         frame = tuple(f"{x}{i}" for i in range(places) for x in ("base", "step"))
         self.w = Assembly("region", "float32", machine.lanes(), frame)
-        self.e = Elements(self.w)
+        self.e = ElementWriter(self.w)
         self.units = units(recipe)
         self._first = len(recipe.operands)
         self._dtypes = [dtype for dtype, _ in recipe.operands]
         self._dtypes += [x.dtype for x in recipe.operations]
         self._kept: dict[int, str] = {}
         """What is not wide, by number: one vector of equals, or across columns, several."""
-        self._rooms: dict[int, tuple[str, Place]] = {}
+        self._rooms: dict[int, tuple[str, MemoryPlace]] = {}
         """Addresses of rows that loops read or write, and how they lie there, by number."""
         self._count = 0
         self._rows: list[str] = []
@@ -215,7 +215,7 @@ class Regions:
         width = here.vectors * self.w.lanes if recipe.across else recipe.columns
         for at, i in enumerate(order.stored):
             scratch = self.w.add("%scratch", at * _room(recipe))
-            self._rooms[i] = scratch, Place(_SCRATCH, depth=width)
+            self._rooms[i] = scratch, MemoryPlace(_SCRATCH, depth=width)
         for i, (dtype, place) in enumerate(recipe.operands):
             room = self._rows[place.array], place
             if place.depth or place.table is not None or (place.step and not recipe.across):
@@ -406,7 +406,7 @@ class Regions:
                 names[i] = self._read(operand[0], self._rooms[i], here)
                 if recipe.across and not recipe.is_fold and loop == min(order.needed[i]):
                     self._fetch(operand[0], self._rooms[i], here, for_writing=False)
-        beside: dict[Place, dict[int, tuple[str, str]]] = {}
+        beside: dict[MemoryPlace, dict[int, tuple[str, str]]] = {}
         for i, operation in enumerate(recipe.operations, start=self._first):
             if i in folds:
                 self._fold(folds[i], names[operation.operands[0]], here, found[i])
@@ -428,7 +428,7 @@ class Regions:
             self._write_apart(place, some, here)
         for at, i in enumerate(recipe.added, recipe.arrays + len(recipe.totals)):
             if order.adding(i) == loop:
-                room, dtype = (self._rows[at], Place(at)), self._dtypes[i]
+                room, dtype = (self._rows[at], MemoryPlace(at)), self._dtypes[i]
                 sum_ = f"fadd {TYPES[dtype]} {self._read(dtype, room, here)}, {names[i]}"
                 self._write(dtype, room, here, self.e.put(sum_))
         self.e.vectors = before
@@ -493,7 +493,7 @@ class Regions:
             return self.e.load(dtype, self._address(dtype, room, here.line, 0), 0)
         for u in range(here.vectors):
             if place.table is not None:
-                table = f"%base{place.table}", Place(place.table)
+                table = f"%base{place.table}", MemoryPlace(place.table)
                 there = self._address("int64", table, here.line, here.column, u)
                 away = self.e.load("int64", there, 1, here.lanes(u))
                 found.append(self.e.gather(dtype, row, away, here.lanes(u)))
@@ -515,7 +515,9 @@ class Regions:
             place = self._address(dtype, room, here.line, here.column, u)
             self.e.store(dtype, x, place, here.lanes(u))
 
-    def _write_apart(self, whole: Place, some: Mapping[int, tuple[str, str]], here: _Here) -> None:
+    def _write_apart(
+        self, whole: MemoryPlace, some: Mapping[int, tuple[str, str]], here: _Here
+    ) -> None:
         """Write vectors whose elements lie so far apart in an array, by where they begin: those
         that fill all of it in turns.
         """

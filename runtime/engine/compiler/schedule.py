@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from gradwire.runtime.engine.compiler.terms import Axis, Steps, Store, merged
+from gradwire.runtime.engine.compiler.terms import LoopAxis, Steps, Store, merged
 from gradwire.runtime.engine.plan.native import machine
 
 UNITS = 8
@@ -75,9 +75,9 @@ class Nest(NamedTuple):
     store: Store
     lanes: int
     units: int
-    outer: tuple[Axis, ...]
-    vector: Axis | None
-    turned: Axis | None
+    outer: tuple[LoopAxis, ...]
+    vector: LoopAxis | None
+    turned: LoopAxis | None
     in_parts: bool
     """Whether sums are long."""
     joined: bool
@@ -137,8 +137,8 @@ class _Loops:
         self.outer = [axis for axis in self.written if axis not in store.term.axes]
         self.elements = prod(axis.extent for axis in self.written)
         self.lanes, self.units = 1, 1
-        self.vector: Axis | None = None
-        self.turned: Axis | None = None
+        self.vector: LoopAxis | None = None
+        self.turned: LoopAxis | None = None
         self._choose()
 
     def _choose(self) -> None:
@@ -164,7 +164,7 @@ class _Loops:
 
         return min(range(1, min(UNITS, vectors) + 1), key=cost)
 
-    def _side(self, axis: Axis, along: Axis) -> int:
+    def _side(self, axis: LoopAxis, along: LoopAxis) -> int:
         """The elements of a side of squares, if results lie side by side ``along`` an axis; of
         running sums, so does what is read.
         """
@@ -179,17 +179,17 @@ class _Loops:
         """The loops, with the names of axes."""
         vector, turned = self.vector, self.turned
 
-        def far(axis: Axis) -> int:
+        def far(axis: LoopAxis) -> int:
             return max(abs(self.read.get(axis, 0)), abs(self.written[axis]))
 
         singles = (axis for axis in self.outer if axis not in (vector, turned))
         outer = sorted(singles, key=far, reverse=True)
-        names = {axis: Axis("i", 0) for axis in self.fold.axes}
-        names |= {axis: Axis(f"o{i}", 0) for i, axis in enumerate(outer)}
+        names = {axis: LoopAxis("i", 0) for axis in self.fold.axes}
+        names |= {axis: LoopAxis(f"o{i}", 0) for i, axis in enumerate(outer)}
         if vector is not None:
-            names[vector] = Axis("v", 0)
+            names[vector] = LoopAxis("v", 0)
         if turned is not None:
-            names[turned] = Axis("t", 0)
+            names[turned] = LoopAxis("t", 0)
         numbers = {f"extent_{name.name}": axis.extent for axis, name in names.items()}
 
         def steps(array: int, some: Steps) -> Steps:

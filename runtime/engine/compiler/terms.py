@@ -9,14 +9,14 @@ from itertools import permutations
 from typing import NamedTuple, TypeAlias
 
 
-class Axis(NamedTuple):
+class LoopAxis(NamedTuple):
     """Places from 0 to ``extent``; axes of one store have different names."""
 
     name: str
     extent: int
 
 
-Steps: TypeAlias = "tuple[tuple[Axis, int], ...]"
+Steps: TypeAlias = "tuple[tuple[LoopAxis, int], ...]"
 """Of each axis along which an array lies, the bytes from place to place; none of them is 0."""
 
 RUNNING, COPY = "running sum", "copy"
@@ -38,7 +38,7 @@ class Fold(NamedTuple):
 
     how: str
     of: Read
-    axes: tuple[Axis, ...]
+    axes: tuple[LoopAxis, ...]
     by: Read | None = None
     """What each element is multiplied by before it is added: a sum of products."""
 
@@ -74,12 +74,12 @@ def merged(store: Store) -> Store:
     """The same with fewer axes: one for two that all arrays have in one stretch."""
     while pair := _stretch(store):
         outer, inner = pair
-        whole = Axis(f"{outer.name}{inner.name}", outer.extent * inner.extent)
+        whole = LoopAxis(f"{outer.name}{inner.name}", outer.extent * inner.extent)
         store = _renamed(store, {outer: None, inner: whole})
     return store
 
 
-def _stretch(store: Store) -> tuple[Axis, Axis] | None:
+def _stretch(store: Store) -> tuple[LoopAxis, LoopAxis] | None:
     """Two axes of which a step of one is all of the other."""
     steps = [dict(store.steps), *(dict(x.steps) for x in store.reads)]
     fixed = set(store.term.axes) if store.term.runs else set()
@@ -90,7 +90,7 @@ def _stretch(store: Store) -> tuple[Axis, Axis] | None:
     return None
 
 
-def _renamed(store: Store, names: dict[Axis, Axis | None]) -> Store:
+def _renamed(store: Store, names: dict[LoopAxis, LoopAxis | None]) -> Store:
     """The store over other axes; None for an axis that is part of another."""
 
     def steps(some: Steps) -> Steps:

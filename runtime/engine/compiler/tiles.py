@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.engine.compiler.emit import Loops, Place
 from gradwire.runtime.engine.compiler.products import LINE, STREAM
-from gradwire.runtime.engine.compiler.terms import Axis
+from gradwire.runtime.engine.compiler.terms import LoopAxis
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.schedule import Nest, Order
@@ -34,7 +34,7 @@ class Tiles(Loops):
         assert nest.tile is not None, "there are products"
         self.tile = nest.tile
         self._steps |= {read.array: dict(read.steps) for read in nest.store.reads}
-        self._axes = {name: Axis(name, 0) for name in "vr"}
+        self._axes = {name: LoopAxis(name, 0) for name in "vr"}
         k = self.fold.axes[0]
         self._deep = k
         self._terms: tuple[str, str] = "0", str(k.extent or "%extent_k")
@@ -110,7 +110,7 @@ class Tiles(Loops):
 
     # places
 
-    def _step(self, array: int, axis: Axis) -> str | int:
+    def _step(self, array: int, axis: LoopAxis) -> str | int:
         """The bytes from place to place."""
         if axis not in self._steps[array]:
             return 0
@@ -418,7 +418,7 @@ class _Tables(Tiles):
         return super()._at(line, k)
 
 
-class Gathered(_Tables):
+class GatheredTiles(_Tables):
     """Those of which tables also say where its rows are."""
 
     def _lines(self, place: Place) -> list[_Line]:
@@ -427,7 +427,7 @@ class Gathered(_Tables):
         return [_Line(w.kept(w.add(place[2], x)), "%table_k") for x in rows]
 
 
-class Windows(_Tables):
+class WindowTiles(_Tables):
     """Sums over windows: taps of them, and vectors of places, are where tables have them."""
 
     def __init__(self, nest: Nest) -> None:
@@ -467,7 +467,7 @@ class Windows(_Tables):
     def _summed_along(self, lines: list[str], columns: list[str]) -> list[str]:
         """Of some images, all places."""
         w, (start, count) = self.w, self._terms
-        n = Axis("n", 0)
+        n = LoopAxis("n", 0)
         zeros = ["zeroinitializer"] * (len(lines) * len(columns))
         names = [f"%image{i}" for i in range(len(zeros))]
         last = dict(zip(names, [f"{x}.last" for x in names], strict=True))

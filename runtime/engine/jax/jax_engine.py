@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.engine import LoopPhase
 
 
 MANY = 4_000
@@ -64,6 +64,6 @@ class JaxEngine:
         """An empty memory on the devices; see ``plan`` for ``rows``."""
         return JaxMemory(self.devices, rows, self._divide_weights)
 
-    def loop(self, stages: Sequence[Stage], memory: JaxMemory) -> JaxLoop:
+    def loop(self, stages: Sequence[LoopPhase], memory: JaxMemory) -> JaxLoop:
         """A program for many iterations in one call."""
         return JaxLoop(stages, memory)

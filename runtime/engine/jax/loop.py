@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.engine import LoopPhase
     from gradwire.runtime.engine.jax.devices import Devices
 
 
@@ -29,7 +29,7 @@ _LARGE = 1 << 16
 
 
 class JaxMemory:
-    """Leaves on the devices; see ``gradwire.runtime.engine.engine.Memory``.
+    """Leaves on the devices; see ``gradwire.runtime.engine.engine.EngineMemory``.
 
     The axis 0 of ``rows`` is divided over the devices, with ``divide`` the longest axis of large
     leaves too.
@@ -71,7 +71,7 @@ class JaxLoop:
     divided over the devices.
     """
 
-    def __init__(self, stages: Sequence[Stage], memory: JaxMemory) -> None:
+    def __init__(self, stages: Sequence[LoopPhase], memory: JaxMemory) -> None:
         self._stages = tuple(stages)
         self._memory = memory
         self._devices = memory.devices
@@ -180,7 +180,7 @@ class JaxLoop:
         return [[self._devices.fetch(result)[:count] for result in stage] for stage in results]
 
 
-def _stage(stage: Stage, traced: Traced, known: dict[Value, Any], rows: Any) -> Any:
+def _stage(stage: LoopPhase, traced: Traced, known: dict[Value, Any], rows: Any) -> Any:
     """One stage: new leaves, and its results and failures, along an axis of its times."""
     once = partial(_once, stage, traced, known)
     if stage.times == 1:
@@ -197,7 +197,7 @@ def _stage(stage: Stage, traced: Traced, known: dict[Value, Any], rows: Any) -> 
 
 
 def _once(
-    stage: Stage, traced: Traced, known: dict[Value, Any], own: dict[Value, Any], rows: Any
+    stage: LoopPhase, traced: Traced, known: dict[Value, Any], own: dict[Value, Any], rows: Any
 ) -> Any:
     """A stage, once: new leaves, and its results and failures."""
     known = known | own | dict(zip(stage.rows, rows, strict=True))

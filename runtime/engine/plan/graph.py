@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
 
 
-class Graph:
+class TaskGraph:
     """The plain tasks by the value they make, and all tasks by the values they read."""
 
     def __init__(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:

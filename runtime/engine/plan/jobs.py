@@ -48,7 +48,7 @@ FEW = 2
 """The same, where each part begins with what all of them need."""
 
 
-class Call(NamedTuple):
+class KernelCall(NamedTuple):
     """One call ``kernel(frame, argument, start, stop)``; ``frame`` is an address."""
 
     kernel: Callable[..., None]
@@ -66,13 +66,13 @@ class Job:
     """
 
     def __init__(
-        self, parts: Sequence[Sequence[Call]], work: int, room: int = 0, kept: object = None
+        self, parts: Sequence[Sequence[KernelCall]], work: int, room: int = 0, kept: object = None
     ) -> None:
         self.work = work
         calls = self.calls = [call for part in parts for call in part]
         self._kept = kept
         numbers = [(_place(kernel), *others) for kernel, *others in calls]
-        self._calls = np.array(numbers, np.int64).reshape(-1, len(Call._fields))
+        self._calls = np.array(numbers, np.int64).reshape(-1, len(KernelCall._fields))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
         self.helpers = min(most(work), len(parts)) - 1
         """Threads that are worth asking for help, and sleeping ones that are worth waking."""
@@ -218,7 +218,7 @@ def divided(
     """
     place, argument = address(numbers), ROOM if room else argument
     ranges = cuts(length, work, FEW) if room else cuts(length, work)
-    parts = [[Call(kernel.call, place, argument, *cut)] for cut in ranges]
+    parts = [[KernelCall(kernel.call, place, argument, *cut)] for cut in ranges]
     return Job(parts, work, room, (numbers, kept))
 
 

@@ -10,7 +10,7 @@ from gradwire.runtime import extras
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.passes import DEFAULT
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.updates import Update
+from gradwire.runtime.engine.plan.updates import ArrayUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -71,12 +71,12 @@ class NumpyEngine:
         context.run(threads.own, self.count)
         return context.run(_LimitedPlan, self.count, *how)
 
-    def update(self, recording: Recording, arrays: Sequence[Array]) -> Update:
+    def update(self, recording: Recording, arrays: Sequence[Array]) -> ArrayUpdate:
         """Plan recorded arithmetic that changes arrays in place."""
         context = copy_context()
         if self.count is not None:
             context.run(threads.own, self.count)
-        return context.run(Update, recording, arrays, self.passes)
+        return context.run(ArrayUpdate, recording, arrays, self.passes)
 
 
 class _LimitedPlan(Plan):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.recording import Recording
 
 
-class Update:
+class ArrayUpdate:
     """Changes arrays in place as recorded, in as few sweeps as the passes find.
 
     ``arrays`` are contiguous, of one dimension, length and dtype of floats.

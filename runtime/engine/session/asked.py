@@ -11,7 +11,7 @@ from gradwire.runtime.engine.compiled import Request, Table, with_zeros
 from gradwire.runtime.engine.norms import with_tree_norms
 from gradwire.runtime.engine.session import lookup
 from gradwire.runtime.engine.session.by_path import by_path
-from gradwire.runtime.engine.session.later import Accumulated, Later
+from gradwire.runtime.engine.session.later import Accumulated, LazyResults
 from gradwire.runtime.engine.session.run import Run, accumulate
 from gradwire.runtime.gc_pause import uncollected
 
@@ -58,7 +58,7 @@ def frozen(argument: Any) -> Any:
     return tuple(argument) if isinstance(argument, Collection) else argument
 
 
-class Asked:
+class SessionRequest:
     """One request for one program: looked up and compiled once, run as often as it is made."""
 
     def __init__(self, program: Program, executor: Executor, request: Request) -> None:
@@ -81,7 +81,7 @@ class Asked:
         return compiled
 
 
-class AskedValues(Asked):
+class AskedValues(SessionRequest):
     """A request of ``Session.run``."""
 
     @uncollected()
@@ -100,7 +100,7 @@ class AskedValues(Asked):
         )
 
 
-class AskedGradients(Asked):
+class AskedGradients(SessionRequest):
     """A request of ``Session.backward``.
 
     Runs compute what is asked for by name, the values of heads, and gradients. Where nobody said
@@ -191,10 +191,10 @@ class AskedGradients(Asked):
         if again is not None and self._late:
             if self._late_ports:
                 table = partial(again.table, "values")
-                values = Later(lambda: map(str, self.later.ports), values, table)
+                values = LazyResults(lambda: map(str, self.later.ports), values, table)
             if self._late_wires:
                 table = partial(again.table, "contributions")
-                contributions = Later(lambda: map(str, self.later.contributions), {}, table)
+                contributions = LazyResults(lambda: map(str, self.later.contributions), {}, table)
         if again is not None and self._writes and self._accumulates:
             total.write(self.request.wrt, again.gradients)
         elif not self._writes or self._accumulates:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.data.rows import Phase
     from gradwire.runtime.engine.engine import Writer
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Batches:
@@ -23,7 +23,7 @@ class Batches:
     def __init__(
         self,
         program: Program,
-        store: Store,
+        store: ValueStore,
         paths: Iterable[str],
         writer: Callable[[Value], Writer],
         phase: Phase,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.engine import Engine
     from gradwire.runtime.engine.program import Leaf, Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Executor:
@@ -31,7 +31,7 @@ class Executor:
 
     def __init__(
         self,
-        store: Store,
+        store: ValueStore,
         engine: Engine,
         partial: bool,
         lock: AbstractContextManager[object],

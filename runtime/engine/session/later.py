@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Later(Mapping[str, T], Generic[T]):
+class LazyResults(Mapping[str, T], Generic[T]):
     """Results by path, of which those in ``known`` are there, and the others come from ``rest``,
     which raises what running raises: reading one raises RunError if a block fails that nothing else
     needed. All names are found out once they are asked for, or one that is not known.

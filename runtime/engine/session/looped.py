@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.data.rows import Stream
-    from gradwire.runtime.engine.engine import Loop, LoopingEngine, Stage
+    from gradwire.runtime.engine.engine import Loop, LoopingEngine, LoopPhase
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Looped(Updating):
@@ -30,7 +30,7 @@ class Looped(Updating):
     def __init__(
         self,
         program: Program,
-        store: Store,
+        store: ValueStore,
         engine: LoopingEngine,
         lock: AbstractContextManager[object],
     ) -> None:
@@ -46,7 +46,7 @@ class Looped(Updating):
         self._moving = _Read(self, paths)
         self._leaves |= {self.program.leaves[path].value for path in paths}
 
-    def loop(self, stages: Sequence[Stage]) -> Loop:
+    def loop(self, stages: Sequence[LoopPhase]) -> Loop:
         """A loop of stages, which may write the variables and leaves that the caller adds."""
         loop = self._engine.loop(stages, self.memory)
         if not self._leaves.issuperset(loop.leaves):

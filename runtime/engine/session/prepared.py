@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine.compiled import Compiled
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Prepared:
@@ -34,7 +34,7 @@ class Prepared:
         self,
         program: Program,
         compiled: Compiled,
-        store: Store,
+        store: ValueStore,
         feeds: Sequence[str],
         lock: AbstractContextManager[object],
     ) -> None:

@@ -10,7 +10,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.lowering import lower, lower_loops
-from gradwire.runtime.engine.session.later import Later
+from gradwire.runtime.engine.session.later import LazyResults
 from gradwire.runtime.engine.session.lookup import require_choice
 from gradwire.runtime.engine.session.store import shapes_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine.flat import Loops
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Programs(Collection["Program"]):
@@ -87,7 +87,7 @@ class Programs(Collection["Program"]):
         known = self.first.fed()
         if not self.first.flat.loops:
             return known
-        return Later(lambda: self.base.fed(), known, lambda: self.base.fed())
+        return LazyResults(lambda: self.base.fed(), known, lambda: self.base.fed())
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -106,7 +106,9 @@ class Programs(Collection["Program"]):
                 next_step="Set validation of each Dataset block to 0.2, for example.",
             )
 
-    def of_store(self, store: Store, shapes: Mapping[str, Shape], rolled: bool = False) -> Program:
+    def of_store(
+        self, store: ValueStore, shapes: Mapping[str, Shape], rolled: bool = False
+    ) -> Program:
         """The program for what is set in a store, and for leaves of these shapes.
 
         With ``rolled``, long Scans are loops where nothing is set in a single step.

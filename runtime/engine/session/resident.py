@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.plan import Plan
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from gradwire.runtime.engine.plan.updates import Update
+    from gradwire.runtime.engine.plan.updates import ArrayUpdate
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.batches import Batches
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
     from gradwire.runtime.engine.session.updating import Pending
 
 
@@ -77,7 +77,7 @@ class Resident(Updating):
     def __init__(
         self,
         program: Program,
-        store: Store,
+        store: ValueStore,
         engine: NumpyEngine,
         lock: AbstractContextManager[object],
     ) -> None:
@@ -116,8 +116,8 @@ class Resident(Updating):
         return ResidentCall(self, plan, pending.derived)
 
     @uncollected()
-    def update(self, recording: Recording, arrays: Sequence[Array]) -> Update:
-        """Plan recorded arithmetic that changes arrays in place; see ``Update``."""
+    def update(self, recording: Recording, arrays: Sequence[Array]) -> ArrayUpdate:
+        """Plan recorded arithmetic that changes arrays in place; see ``ArrayUpdate``."""
         return self._engine.update(recording, arrays)
 
     def refresh(self) -> None:

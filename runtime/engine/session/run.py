@@ -112,7 +112,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Shapes:
+class InferredShapes:
     """Inferred shapes: of sources by path, and of all ports that could be traced."""
 
     arguments: Mapping[str, Shape | None]

@@ -23,9 +23,9 @@ from gradwire.runtime.engine.rebind import rebind
 from gradwire.runtime.engine.session import lookup
 from gradwire.runtime.engine.session.asked import (
     PLAIN,
-    Asked,
     AskedGradients,
     AskedValues,
+    SessionRequest,
     Wanted,
     frozen,
 )
@@ -38,8 +38,8 @@ from gradwire.runtime.engine.session.looped import Looped
 from gradwire.runtime.engine.session.prepared import Prepared
 from gradwire.runtime.engine.session.programs import Programs
 from gradwire.runtime.engine.session.resident import Resident
-from gradwire.runtime.engine.session.run import Run, Shapes
-from gradwire.runtime.engine.session.store import Store, shapes_of
+from gradwire.runtime.engine.session.run import InferredShapes, Run
+from gradwire.runtime.engine.session.store import ValueStore, shapes_of
 from gradwire.runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.session.lookup import GradientRequests
 
 Feeds: TypeAlias = Mapping[str, ArrayLike]
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=SessionRequest)
 T = TypeVar("T")
 
 
@@ -118,7 +118,7 @@ class Session(Shown):
         """Variables that an optimiser has updated since the session started."""
         loops = IN_ROWS if isinstance(self._given, NumpyEngine) else COMPILED
         self._programs = Programs(diagram, self._page, None if self.partial else loops)
-        self._store = Store(self._programs.fed())
+        self._store = ValueStore(self._programs.fed())
         self.engine, self._unfit = fitting(self._given, self._programs.first)
         """What computes; other sessions can be given it too."""
         self._executor = Executor(self._store, self.engine, self.partial, self._lock)
@@ -245,7 +245,7 @@ class Session(Shown):
         return lookup.graph_order(program, starts)
 
     @locked
-    def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
+    def infer_shapes(self, given: Mapping[str, Sequence[int]] | None = None) -> InferredShapes:
         """Infer the shapes of all arguments and ports, without running.
 
         ``given`` has shapes of variables or inputs by path. A shape that can't be inferred is None.
@@ -255,7 +255,7 @@ class Session(Shown):
         for name, shape in shapes.items():
             self._store.check_shape(name, shape)
         program = self._program(shapes)
-        return Shapes(
+        return InferredShapes(
             {
                 path: program.leaves[path].value.shape if path in program.leaves else None
                 for path in lookup.graph_order(program, program.heads())

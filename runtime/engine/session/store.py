@@ -26,7 +26,7 @@ _DRAWN = 20
 """Bytes for an element while numbers are drawn: two of float64 and one of float32."""
 
 
-class Store:
+class ValueStore:
     """Values by path of the source, in the source's dtype and an allowed shape."""
 
     def __init__(self, sources: Mapping[str, Source | Stream]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.engine import Writer
     from gradwire.runtime.engine.program import Leaf, Program
-    from gradwire.runtime.engine.session.store import Store
+    from gradwire.runtime.engine.session.store import ValueStore
 
 
 class Pending:
@@ -44,7 +44,7 @@ class Updating:
     """
 
     def __init__(
-        self, program: Program, store: Store, lock: AbstractContextManager[object]
+        self, program: Program, store: ValueStore, lock: AbstractContextManager[object]
     ) -> None:
         self.program = program
         self.lock = lock

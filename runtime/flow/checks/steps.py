@@ -21,7 +21,7 @@ _LEAST, _MOST = 1e-4, 0.1
 """Changes by one step that are neither too small nor too large, as a share of a variable."""
 
 
-class Step(NamedTuple):
+class StepRemark(NamedTuple):
     """What is said of the steps of a variable, and whether they are as they should be."""
 
     sentence: str
@@ -35,7 +35,7 @@ def step_of(
     state: State,
     value: Array,
     gradient: Array,
-) -> Step | None:
+) -> StepRemark | None:
     """What the optimiser that owns a variable makes of its gradient, which is VANISHING or
     EXPLODING; None where none or several do, or where that depends on more.
     """
@@ -51,15 +51,17 @@ def step_of(
     if method.ignores_scale:
         eps = getattr(method, "eps", 0.0)
         if size >= _AGAINST_EPS * eps:
-            return Step(value_sentences.DIVIDED.format(rule.name, method.kind, number(lr)), True)
+            return StepRemark(
+                value_sentences.DIVIDED.format(rule.name, method.kind, number(lr)), True
+            )
         share = number(size / (size + eps))
         said = value_sentences.NEAR_EPS.format(rule.name, method.kind, number(eps), share)
-        return Step(said, False)
+        return StepRemark(said, False)
     if method.kind != "sgd" or not (own := rms(value)):
         return None
     change = lr * size / own
     is_fine = change >= _LEAST if state is State.VANISHING else change <= _MOST
-    return Step(value_sentences.MOVED.format(rule.name, number(lr), number(change)), is_fine)
+    return StepRemark(value_sentences.MOVED.format(rule.name, number(lr), number(change)), is_fine)
 
 
 def _of_group(rule: OptimiserRule, name: str, program: Program) -> tuple[float, float]:

@@ -15,9 +15,9 @@ from gradwire.runtime.engine.norms import all_finite
 from gradwire.runtime.engine.plan.sparse.reading import compact
 from gradwire.runtime.flow.numbers.flat_spots import ZeroSpot
 from gradwire.runtime.flow.numbers.magnitudes import (
-    Layout,
-    Scale,
-    Sizes,
+    ArraySizes,
+    LossScale,
+    SizesLayout,
     layout_of,
     measure,
     measure_each,
@@ -149,7 +149,7 @@ class Contributions:
         self._route_factors: dict[WirePath, RouteFactors] = {}
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> ArraySizes:
         """The size of every contribution there is."""
         known, layout = self._known
         return measure_each(known, layout)
@@ -163,7 +163,7 @@ class Contributions:
         return all_finite(list(known.values()), layout.batches)
 
     @cached_property
-    def _known(self) -> tuple[dict[str, Array | SparseRows], Layout]:
+    def _known(self) -> tuple[dict[str, Array | SparseRows], SizesLayout]:
         """The contributions there are, and their layout."""
         known = {wire: c for wire, c in compact(self.run.contributions).items() if c is not None}
         # Dtypes follow from the program, but feeds may have other sizes.
@@ -171,7 +171,7 @@ class Contributions:
         return known, self.program.derived(about, lambda: layout_of(known))
 
     @cached_property
-    def tree_sizes(self) -> Sizes:
+    def tree_sizes(self) -> ArraySizes:
         """The size of what comes back through every wire with a tree, over all of its leaves."""
         trees = self.program.wire_trees.items()
         return self.sizes.combined({wire: tree.arrays.values() for wire, tree in trees})
@@ -193,7 +193,7 @@ class Contributions:
         return dict(zip(known, shares.tolist(), strict=True))
 
     @cached_property
-    def scale(self) -> Scale:
+    def scale(self) -> LossScale:
         """What sizes of this loss are compared with."""
         return scale_of(self.sizes, self._seed)
 

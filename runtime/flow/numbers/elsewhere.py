@@ -44,7 +44,7 @@ _COARSEST = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChoicePoint:
     """A block of a diagram at which a point of the table of choices occurs."""
 
     block: InstancePath
@@ -58,7 +58,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class PeerGradient:
     """The gradient of one port in one system, and why it is not ours; empty where it is.
 
     Not ``known`` where the definitions do not follow the system.
@@ -83,22 +83,24 @@ class Elsewhere:
             tuple[str, frozenset[InstancePath] | None, bool], dict[PortPath, Array | None]
         ] = {}
 
-    def answer(self, system: str, port: PortPath, ours: Array | None) -> Answer:
+    def answer(self, system: str, port: PortPath, ours: Array | None) -> PeerGradient:
         """The gradient of a port in a system, where ours is given."""
         if system == FLUSHING and self._subnormal and not self._survives_flushing(port):
-            return Answer(None, self._about_subnormal(), known=False)
+            return PeerGradient(None, self._about_subnormal(), known=False)
         if not self._may_differ(system):
-            return Answer(ours)
+            return PeerGradient(ours)
         unknown = [mark for mark in self.marks(system) if not mark.followed(system)]
         if unknown:
-            return Answer(None, unknown[0].choice.sentence(unknown[0].block, system), known=False)
+            return PeerGradient(
+                None, unknown[0].choice.sentence(unknown[0].block, system), known=False
+            )
         try:
             found = self._gradient(system, port)
             if same(found, ours):
-                return Answer(ours)
-            return Answer(found, self.reason(system, port, ours))
+                return PeerGradient(ours)
+            return PeerGradient(found, self.reason(system, port, ours))
         except GradwireError:
-            return Answer(None, known=False)
+            return PeerGradient(None, known=False)
 
     def reason(self, system: str, port: PortPath, ours: Array | None) -> str:
         """The first block whose definition alone changes a gradient, and what it differs in."""
@@ -111,7 +113,7 @@ class Elsewhere:
                 return self._row(system, path).sentence(path, system)
         return marks[0].choice.sentence(marks[0].block, system) if marks else ""
 
-    def marks(self, system: str) -> list[Mark]:
+    def marks(self, system: str) -> list[ChoicePoint]:
         """The blocks at which a point occurs that a system is named for."""
         return [mark for mark in self._marks if system in mark.choice.elsewhere]
 
@@ -122,16 +124,16 @@ class Elsewhere:
     # ---- points -------------------------------------------------------------------------------
 
     @cached_property
-    def _marks(self) -> list[Mark]:
+    def _marks(self) -> list[ChoicePoint]:
         return list(self._find_marks())
 
-    def _find_marks(self) -> Iterator[Mark]:
+    def _find_marks(self) -> Iterator[ChoicePoint]:
         for path, instance in self._program.instances.items():
             kind = instance.block.type_name()
             rows = [c for c in choices_of(kind) if c.quantity in self._quantities]
             site = self._site(path) if rows else None
             if site is not None:
-                yield from (Mark(path, kind, row) for row in rows if _occurs(row, site))
+                yield from (ChoicePoint(path, kind, row) for row in rows if _occurs(row, site))
 
     def _site(self, path: InstancePath) -> Site | None:
         """A block in the run, None where it was not run or works on trees."""

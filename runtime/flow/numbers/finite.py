@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradwire.runtime.diagram.paths import PortPath
-from gradwire.runtime.engine.norms import Batch, batched, batches
+from gradwire.runtime.engine.norms import NormBatch, batched, batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ class _Floats(NamedTuple):
     """The ports of a run whose values are floats, and which of them can be searched together."""
 
     ports: list[str]
-    batches: list[Batch]
+    batches: list[NormBatch]
 
 
 def _floats_of(values: Mapping[str, Array]) -> _Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.norms import (
-    Batch,
+    NormBatch,
     batched,
     batches,
     combined_rms_of_runs,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
 
 
-class Size(NamedTuple):
+class ArraySize(NamedTuple):
     """What is measured on one array.
 
     Root mean square, exact zeros, elements, whether all are finite, whether it is subnormal, and
@@ -42,31 +42,31 @@ class Size(NamedTuple):
         return self.zeros == self.total > 0
 
 
-def measure(array: Array | SparseRows) -> Size:
+def measure(array: Array | SparseRows) -> ArraySize:
     """The size of an array of floats."""
     numbers = numbers_of(array)
     finite = bool(np.isfinite(numbers).all())
     zeros = array.size - int(np.count_nonzero(numbers))
     peak = float(np.max(np.abs(numbers))) if numbers.size else 0.0
     subnormal = 0.0 < peak < float(np.finfo(array.dtype).tiny)
-    return Size(rms(array), zeros, array.size, finite, subnormal, peak)
+    return ArraySize(rms(array), zeros, array.size, finite, subnormal, peak)
 
 
-class Layout(NamedTuple):
+class SizesLayout(NamedTuple):
     """What many arrays have in common with others of the same names, sizes and dtypes."""
 
     places: Mapping[str, int]
     """The place of each name."""
-    batches: list[Batch]
+    batches: list[NormBatch]
 
 
-def layout_of(arrays: Mapping[str, Array | SparseRows]) -> Layout:
+def layout_of(arrays: Mapping[str, Array | SparseRows]) -> SizesLayout:
     """The layout of arrays."""
     places = {name: place for place, name in enumerate(arrays)}
-    return Layout(places, batched(arrays.values()))
+    return SizesLayout(places, batched(arrays.values()))
 
 
-class Sizes(Mapping[str, Size]):
+class ArraySizes(Mapping[str, ArraySize]):
     """The sizes of many arrays by name; what is measured is kept by column, in that order."""
 
     def __init__(self, index: Mapping[str, int], columns: Sequence[Array]) -> None:
@@ -80,9 +80,9 @@ class Sizes(Mapping[str, Size]):
         zero: NDArray[np.bool_] = (self.zeros == self.total) & (self.total > 0)
         return zero
 
-    def __getitem__(self, name: str) -> Size:
+    def __getitem__(self, name: str) -> ArraySize:
         place = self.index[name]
-        return Size(*(column[place].item() for column in self._columns))
+        return ArraySize(*(column[place].item() for column in self._columns))
 
     def __contains__(self, name: object) -> bool:
         return name in self.index
@@ -97,7 +97,7 @@ class Sizes(Mapping[str, Size]):
     def _columns(self) -> tuple[Array, ...]:
         return self.rms, self.zeros, self.total, self.finite, self.subnormal, self.peak
 
-    def combined(self, groups: Mapping[str, Iterable[str]]) -> Sizes:
+    def combined(self, groups: Mapping[str, Iterable[str]]) -> ArraySizes:
         """The sizes of groups of these arrays, each taken as one; of those of which any is here."""
         known = {
             name: places
@@ -105,11 +105,11 @@ class Sizes(Mapping[str, Size]):
             if (places := [self.index[member] for member in members if member in self.index])
         }
         if not known:
-            return Sizes({}, [column[:0] for column in self._columns])
+            return ArraySizes({}, [column[:0] for column in self._columns])
         starts = np.cumsum([0, *map(len, known.values())])[:-1]
         at = np.array([place for places in known.values() for place in places])
         small = self.subnormal[at]
-        return Sizes(
+        return ArraySizes(
             {name: place for place, name in enumerate(known)},
             (
                 combined_rms_of_runs(self.rms[at], self.total[at], starts),
@@ -123,14 +123,16 @@ class Sizes(Mapping[str, Size]):
         )
 
 
-def measure_each(arrays: Mapping[str, Array | SparseRows], layout: Layout | None = None) -> Sizes:
+def measure_each(
+    arrays: Mapping[str, Array | SparseRows], layout: SizesLayout | None = None
+) -> ArraySizes:
     """The sizes of arrays of floats by name; small ones of a kind are measured in one pass.
 
     ``layout`` is theirs, if it is known.
     """
     listed = list(arrays.values())
     index, known = layout_of(arrays) if layout is None else layout
-    found = np.zeros((len(Size._fields), len(listed)))
+    found = np.zeros((len(ArraySize._fields), len(listed)))
     for places, rows in batches(listed, known):
         if rows is None:
             found[:, places] = np.array([measure(listed[place]) for place in places]).T
@@ -145,10 +147,10 @@ def measure_each(arrays: Mapping[str, Array | SparseRows], layout: Layout | None
             peaks,
         )
     kinds = (float, int, int, bool, bool, float)
-    return Sizes(index, [c.astype(kind) for c, kind in zip(found, kinds, strict=True)])
+    return ArraySizes(index, [c.astype(kind) for c, kind in zip(found, kinds, strict=True)])
 
 
-class Scale(NamedTuple):
+class LossScale(NamedTuple):
     """The largest root mean square of a loss, 0 where nothing is carried; and that of the gradient
     that leaves the loss itself.
     """
@@ -157,7 +159,7 @@ class Scale(NamedTuple):
     seed: float = 1.0
 
 
-def scale_of(sizes: Sizes, seed: float = 1.0) -> Scale:
+def scale_of(sizes: ArraySizes, seed: float = 1.0) -> LossScale:
     """Over what is finite and not 0."""
     found = sizes.rms[sizes.finite & (sizes.rms > 0.0) & (sizes.rms < np.inf)]
-    return Scale(float(np.max(found)) if found.size else 0.0, seed)
+    return LossScale(float(np.max(found)) if found.size else 0.0, seed)

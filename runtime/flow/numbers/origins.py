@@ -22,7 +22,7 @@ from gradwire.runtime.flow.numbers.remedies import Remedies
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
 from gradwire.runtime.flow.words.formatting import number
-from gradwire.runtime.flow.words.value_sentences import Element
+from gradwire.runtime.flow.words.value_sentences import InputElement
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -282,7 +282,7 @@ class Values:
         fine = is_gradient and all(map(is_finite, self.inputs(path).values()))
         return steep_block(self._program, self.inputs, path) if fine else None
 
-    def _cure(self, path: InstancePath, elements: Sequence[Element]) -> str:
+    def _cure(self, path: InstancePath, elements: Sequence[InputElement]) -> str:
         """What would keep the value finite; that a Where does not take it, where one does not and
         it spoils no loss by another way either.
         """
@@ -372,7 +372,7 @@ def _first(array: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
 
 
-def _element(port: str, value: Array, result: Array, at: tuple[int, ...]) -> Element:
+def _element(port: str, value: Array, result: Array, at: tuple[int, ...]) -> InputElement:
     """What a result's element was made of: by broadcasting, else the first element that is not
     finite, else the largest.
     """
@@ -385,4 +385,4 @@ def _element(port: str, value: Array, result: Array, at: tuple[int, ...]) -> Ele
     else:
         index = tuple(map(int, np.unravel_index(int(np.argmax(np.abs(value))), value.shape)))
     reduced = value.size if result.size < value.size else 1
-    return Element(port, float(value[index]), index if value.size > 1 else (), reduced)
+    return InputElement(port, float(value[index]), index if value.size > 1 else (), reduced)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.flow.words.value_sentences import Element
+    from gradwire.runtime.flow.words.value_sentences import InputElement
 
 _KEEPS_PLACE = ("Abs", "Add", "Display", "Mul", "Neg", "Sqrt", "Square", "Sub")
 """Blocks through which a limit of a Clip is followed to where it makes a 0."""
@@ -47,14 +47,14 @@ class Remedies:
         self._values = values
         self.near = neighbours_of(program)
 
-    def of_value(self, path: InstancePath, elements: Sequence[Element]) -> str:
+    def of_value(self, path: InstancePath, elements: Sequence[InputElement]) -> str:
         """What keeps the value of a block finite, which made it not so of these elements."""
-        asked = Asked(self, path, elements)
+        asked = NonfiniteSource(self, path, elements)
         return tables.decide(
             tables.VALUE_CURES, self.near.kind(path), lambda name: FACTS[name](asked)
         )
 
-    def overflows_float16(self, path: InstancePath, elements: Sequence[Element]) -> bool:
+    def overflows_float16(self, path: InstancePath, elements: Sequence[InputElement]) -> bool:
         """Whether finite numbers overflow the narrow dtype that is there."""
         value = self._values.get(path.port("out"))
         is_narrow = value is not None and value.dtype == np.float16 and not np.isnan(value).any()
@@ -161,12 +161,12 @@ class Remedies:
         return [at for at in found if at in self.program.instances]
 
 
-class Asked(NamedTuple):
+class NonfiniteSource(NamedTuple):
     """A block, and the elements that it made its value of, which is not finite."""
 
     remedies: Remedies
     path: InstancePath
-    elements: Sequence[Element]
+    elements: Sequence[InputElement]
 
     @property
     def read(self) -> set[str]:
@@ -188,7 +188,7 @@ class Asked(NamedTuple):
         return self.remedies.limit(self.path) if is_there else ""
 
 
-FACTS: Mapping[str, Callable[[Asked], Any]] = {
+FACTS: Mapping[str, Callable[[NonfiniteSource], Any]] = {
     "instead": lambda on: value_sentences.EXP[function_of(on.remedies.program, on.path)],
     "masked": lambda on: on.remedies.is_masked(on.path),
     "limit": lambda on: on.limit,

@@ -21,7 +21,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.words.states import State
 
 if TYPE_CHECKING:
-    from gradwire.runtime.flow.numbers.magnitudes import Scale, Size, Sizes
+    from gradwire.runtime.flow.numbers.magnitudes import ArraySize, ArraySizes, LossScale
 
 
 def _threshold(default: float, words: str, *, percent: bool = False) -> float:
@@ -88,19 +88,19 @@ class Rule(NamedTuple):
     """A wire is in ``state`` where ``applies`` is true of its size and no rule before does."""
 
     state: State
-    applies: Callable[[Size | Sizes, Scale, Thresholds], Any]
+    applies: Callable[[ArraySize | ArraySizes, LossScale, Thresholds], Any]
 
 
-def _is_exploding(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+def _is_exploding(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
     return (size.rms > limits.exploding) | (size.rms > limits.exploding_relative * scale.seed)
 
 
-def _is_vanishing(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+def _is_vanishing(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
     least = max(limits.vanishing, limits.vanishing_relative * scale.seed)
     return size.subnormal | (size.rms < least)
 
 
-def _is_partial(size: Size | Sizes, scale: Scale, limits: Thresholds) -> Any:
+def _is_partial(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
     return size.zeros >= limits.partial * size.total
 
 
@@ -118,7 +118,7 @@ NUMERIC = frozenset(rule.state for rule in RULES)
 """The states that numbers alone decide."""
 
 
-def classify(size: Size, scale: Scale, thresholds: Thresholds = THRESHOLDS) -> State:
+def classify(size: ArraySize, scale: LossScale, thresholds: Thresholds = THRESHOLDS) -> State:
     """The numeric state of a wire that carries gradient; an empty array just CARRIES."""
     if size.total:
         for rule in RULES:
@@ -128,7 +128,7 @@ def classify(size: Size, scale: Scale, thresholds: Thresholds = THRESHOLDS) -> S
 
 
 def classify_each(
-    sizes: Sizes, scale: Scale, thresholds: Thresholds = THRESHOLDS
+    sizes: ArraySizes, scale: LossScale, thresholds: Thresholds = THRESHOLDS
 ) -> dict[str, State]:
     """The numeric states of wires that carry gradient, by name, but for those that just CARRY."""
     codes = np.zeros(len(sizes), int)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.comparison import Comparison, Disagreement
     from gradwire.runtime.engine.flat import Flat
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.flow.structure.reachability import Graph
+    from gradwire.runtime.flow.structure.reachability import FlowGraph
 
 
 def is_current(program: Program, comparison: Comparison) -> bool:
@@ -92,7 +92,7 @@ class Doubts:
     Nothing is where there was none, or blocks or wires that it depends on have changed since.
     """
 
-    def __init__(self, program: Program, graph: Graph) -> None:
+    def __init__(self, program: Program, graph: FlowGraph) -> None:
         self._program = program
         self._graph = graph
 

@@ -155,7 +155,7 @@ class Reach:
         return found[::-1]
 
 
-class Graph:
+class FlowGraph:
     """The forward part of a program as edges, indexed by both ends.
 
     A closed edge inside a block is omitted if the block also has an open path between the same

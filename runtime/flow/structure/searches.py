@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.flow.lazy import MANY, LazySequence
-from gradwire.runtime.flow.structure.reachability import Edge, Gate, Graph, Reach
-from gradwire.runtime.flow.structure.slots import Slots
+from gradwire.runtime.flow.structure.reachability import Edge, FlowGraph, Gate, Reach
+from gradwire.runtime.flow.structure.slots import ClosedSlots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,8 +28,8 @@ class Searches:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.graph = Graph(program)
-        self.slots = Slots(program, self.graph)
+        self.graph = FlowGraph(program)
+        self.slots = ClosedSlots(program, self.graph)
         self._from_one: dict[PortPath, LossSearches] = {}
 
     def from_loss(self, head: PortPath) -> LossSearches:

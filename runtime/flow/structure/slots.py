@@ -22,7 +22,7 @@ from gradwire.runtime.flow.words.states import Cutter
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.flow.structure.reachability import Graph
+    from gradwire.runtime.flow.structure.reachability import FlowGraph
 
 
 _TO_INTEGERS = NoDerivative(
@@ -43,10 +43,10 @@ class Bypass:
     target: WirePath
 
 
-class Slots:
+class ClosedSlots:
     """Names for the closed edges of a program."""
 
-    def __init__(self, program: Program, graph: Graph) -> None:
+    def __init__(self, program: Program, graph: FlowGraph) -> None:
         self.program = program
         self._graph = graph
         self._cutters: dict[Edge, Cutter] = {}

@@ -51,7 +51,7 @@ class SystemReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class OptimiserFate:
     """What one optimiser does with a variable, with and without weight decay."""
 
     optimiser: str
@@ -66,7 +66,7 @@ class Dialects:
     variable: str
     state: State
     reports: tuple[SystemReport, ...]
-    fates: dict[str, tuple[Fate, ...]]
+    fates: dict[str, tuple[OptimiserFate, ...]]
 
 
 _BY = {
@@ -221,27 +221,29 @@ def _reached(program: Program, heads: tuple[str, ...], all_slots: bool) -> froze
     return frozenset(reached)
 
 
-def _fates(report: SystemReport) -> tuple[Fate, ...]:
+def _fates(report: SystemReport) -> tuple[OptimiserFate, ...]:
     if report.says == "error":
-        return tuple(Fate(name, NO_STEP, NO_STEP) for name in OPTIMISERS)
+        return tuple(OptimiserFate(name, NO_STEP, NO_STEP) for name in OPTIMISERS)
     if report.says in ("None", NOT_REQUESTED):
-        return tuple(Fate(name, STAYS, STAYS) for name in OPTIMISERS)
+        return tuple(OptimiserFate(name, STAYS, STAYS) for name in OPTIMISERS)
     if report.says == "zeros":
         return (
-            Fate("SGD", STAYS, DRIFTS),
-            Fate("SGD with momentum", GOES_ON, DRIFTS),
-            Fate("AdamW", GOES_ON, DRIFTS),
+            OptimiserFate("SGD", STAYS, DRIFTS),
+            OptimiserFate("SGD with momentum", GOES_ON, DRIFTS),
+            OptimiserFate("AdamW", GOES_ON, DRIFTS),
         )
     if report.says == NOT_KNOWN:
-        return tuple(Fate(name, DEPENDS, DEPENDS) for name in OPTIMISERS)
+        return tuple(OptimiserFate(name, DEPENDS, DEPENDS) for name in OPTIMISERS)
     if report.gradient is not None and (wild := _wild(report.gradient)):
         return _ruined(wild)
     decayed = f"{FOLLOWS}, and shrinks a little"
-    return tuple(Fate(name, FOLLOWS, decayed) for name in OPTIMISERS)
+    return tuple(OptimiserFate(name, FOLLOWS, decayed) for name in OPTIMISERS)
 
 
-def _ruined(wild: str) -> tuple[Fate, ...]:
+def _ruined(wild: str) -> tuple[OptimiserFate, ...]:
     """What becomes of a weight with a gradient that is not finite; Adam divides ∞ by ∞."""
     what, _, where = wild.partition(" ")
     plain, adam = (RUINED.format(f"{made} {where}".rstrip()) for made in (_STEPPED[what], "NaN"))
-    return tuple(Fate(name, *(adam if name == "AdamW" else plain,) * 2) for name in OPTIMISERS)
+    return tuple(
+        OptimiserFate(name, *(adam if name == "AdamW" else plain,) * 2) for name in OPTIMISERS
+    )

@@ -33,7 +33,7 @@ from gradwire.runtime.flow.checks.limits import beyond, past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
 from gradwire.runtime.flow.checks.misuses import leaks
 from gradwire.runtime.flow.checks.skipped import skipped
-from gradwire.runtime.flow.checks.steps import Step, step_of
+from gradwire.runtime.flow.checks.steps import StepRemark, step_of
 from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.measured import compared, measured_flow
@@ -410,7 +410,7 @@ def _beyond(observed: ObservedFlow, blamed: Container[str]) -> Iterator[Finding]
         yield Finding(complaint, wire, text, verdict.loss, verdict.witness)
 
 
-def _step(session: Session, observed: ObservedFlow, name: str, state: State) -> Step | None:
+def _step(session: Session, observed: ObservedFlow, name: str, state: State) -> StepRemark | None:
     """What the optimiser of a variable makes of its gradient."""
     gradient = observed.gradient(name)
     training = session.diagram.training

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class LedgerEntry:
     """One share of a gradient. ``by`` is a wire (its target); the loss itself, ``loss``; or a
     Gradient block that reads the value from inside another block, where no wire shows it.
     """
@@ -37,7 +37,7 @@ class Account:
     """The entries of one port, and their sum: the port's adjoint, or None where nothing arrives."""
 
     port: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     total: Array | None
 
     @property
@@ -96,22 +96,22 @@ def _account(
     entries = []
     if port in run.losses:
         value = program.ports[port]
-        entries.append(Entry("loss", "seed", np.ones(value.shape, value.dtype)))
+        entries.append(LedgerEntry("loss", "seed", np.ones(value.shape, value.dtype)))
     for wire in sorted(wires, key=lambda wire: -program.wires[wire].index):
         amount = run.contributions[wire]
         assert amount is not None  # only such wires are listed
-        entries.append(Entry(wire, "wire", amount))
+        entries.append(LedgerEntry(wire, "wire", amount))
     known = run.adjoints.get(port)
     if known is None:
         known = run.gradients.get(port.short)
     if readers and known is not None:
         through = known - _sum(entries) if entries else known
-        entries.append(Entry(" and ".join(readers), "gradient block", through))
+        entries.append(LedgerEntry(" and ".join(readers), "gradient block", through))
         return Account(port, tuple(entries), known)
     return Account(port, tuple(entries), _sum(entries) if entries else None)
 
 
-def _sum(entries: list[Entry]) -> Array:
+def _sum(entries: list[LedgerEntry]) -> Array:
     with np.errstate(all="ignore"):
         total = entries[0].amount
         for entry in entries[1:]:

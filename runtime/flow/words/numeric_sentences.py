@@ -12,7 +12,7 @@ from gradwire.blocks.block import Source
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.runtime.flow.numbers import flat_spots
 from gradwire.runtime.flow.numbers.cures import Cures
-from gradwire.runtime.flow.numbers.magnitudes import Size, measure
+from gradwire.runtime.flow.numbers.magnitudes import ArraySize, measure
 from gradwire.runtime.flow.structure.invariances import invariance
 from gradwire.runtime.flow.words import phrases, sentences, value_sentences
 from gradwire.runtime.flow.words.formatting import number
@@ -83,7 +83,7 @@ class NumericSentences:
             return phrases.TOGETHER.format(sentences.names(ahead), told)
         return self.wire(similar[0], state, ())
 
-    def _nearly_cancel(self, size: Size, ahead: Sequence[WirePath]) -> str:
+    def _nearly_cancel(self, size: ArraySize, ahead: Sequence[WirePath]) -> str:
         """That little is left of contributions that are large; empty where they are not."""
         largest = max((self._contributions.sizes[wire].rms for wire in ahead), default=0.0)
         if len(ahead) < 2 or not size.rms < self._thresholds.cancels * largest < np.inf:
@@ -149,7 +149,7 @@ class NumericSentences:
             return self._block_cures.of_stuck(wires, spot.stuck)
         return spot.cure
 
-    def _is_similar(self, state: State, size: Size) -> bool:
+    def _is_similar(self, state: State, size: ArraySize) -> bool:
         if state is State.ZERO:
             return size.is_zero
         if state is State.NONFINITE:
@@ -268,7 +268,7 @@ class NumericSentences:
             verb, number(factor), blocks, block, number(worst), self._amount(wire)
         )
 
-    def _partial(self, wire: WirePath, size: Size) -> str:
+    def _partial(self, wire: WirePath, size: ArraySize) -> str:
         share = self._thresholds.partial
 
         def masked(array: Array) -> bool:
@@ -296,7 +296,7 @@ def _is_bad(array: Array) -> bool:
     return not bool(np.isfinite(array).all())
 
 
-def _filled(sentence: str, size: Size) -> str:
+def _filled(sentence: str, size: ArraySize) -> str:
     """The sentence of a row of the table, with what was measured on a wire."""
     return sentence.format(
         rms=number(size.rms), peak=number(size.peak), zeros=size.zeros, total=size.total

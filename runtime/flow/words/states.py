@@ -46,7 +46,7 @@ class State(StrEnum):
         return None if newer is None else cls(newer)
 
     @property
-    def row(self) -> Row:
+    def row(self) -> StateRow:
         """What the table says about this state."""
         return STATES[self]
 
@@ -101,7 +101,7 @@ NO_GRADIENT = Complaint("no_gradient", "no gradient", 3, effect="no gradient")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StateRow:
     """Everything that is particular to one state, but for the rule that assigns it.
 
     In ``legend`` thresholds stand in braces by name (see ``Thresholds``). In ``label``, the words
@@ -148,9 +148,9 @@ class Row:
         return self.label.format(rms=rms, zeros=zeros).strip()
 
 
-STATES: Mapping[State, Row] = MappingProxyType(
+STATES: Mapping[State, StateRow] = MappingProxyType(
     {
-        State.CARRIES: Row(
+        State.CARRIES: StateRow(
             title="Carries gradient",
             legend="carries gradient; width: its size",
             spoken="carries gradient",
@@ -158,7 +158,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             colour=ColourRole.GRADIENT,
             accent="green",
         ),
-        State.PARTIAL: Row(
+        State.PARTIAL: StateRow(
             numeric=True,
             title="Carries, partly zero",
             legend="carries; at least {partial} of it is zero",
@@ -170,7 +170,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             concern=2,
             accent="green",
         ),
-        State.ZERO: Row(
+        State.ZERO: StateRow(
             numeric=True,
             title="Connected, but zero",
             legend="connected, but zero",
@@ -183,7 +183,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=Complaint("zero", "zero gradient", 4, effect="0"),
             accent="yellow",
         ),
-        State.VANISHING: Row(
+        State.VANISHING: StateRow(
             numeric=True,
             title="Carries, vanishing",
             legend="vanishing: below {vanishing}, or {vanishing_relative} × the loss's own",
@@ -197,7 +197,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=Complaint("vanishing", "too small", 6, effect="a gradient that is too small"),
             accent="yellow",
         ),
-        State.EXPLODING: Row(
+        State.EXPLODING: StateRow(
             numeric=True,
             title="Carries, exploding",
             legend="exploding: above {exploding}, or {exploding_relative} × the loss's own",
@@ -211,7 +211,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=Complaint("exploding", "too large", 5, effect="a gradient that is too large"),
             accent="yellow",
         ),
-        State.NONFINITE: Row(
+        State.NONFINITE: StateRow(
             numeric=True,
             title="Not finite",
             legend="NaN or infinite",
@@ -225,7 +225,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=Complaint("nonfinite", "not finite", 1, is_error=True, effect="NaN or ∞"),
             accent="red",
         ),
-        State.STOPPED: Row(
+        State.STOPPED: StateRow(
             rank=2,
             title="Stopped",
             legend="stopped by StopGradient",
@@ -238,7 +238,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=NO_GRADIENT,
             accent="red",
         ),
-        State.NO_RULE: Row(
+        State.NO_RULE: StateRow(
             rank=3,
             title="No derivative",
             legend="cut: not differentiable",
@@ -252,7 +252,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             complaint=NO_GRADIENT,
             accent="magenta",
         ),
-        State.OFF_ROUTE: Row(
+        State.OFF_ROUTE: StateRow(
             rank=5,
             title="Off route",
             legend="no path to the loss",
@@ -265,7 +265,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             concern=3,
             complaint=NO_GRADIENT,
         ),
-        State.FROZEN: Row(
+        State.FROZEN: StateRow(
             rank=1,
             title="Frozen",
             legend="only frozen variables behind it",
@@ -274,7 +274,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             colour=ColourRole.FROZEN,
             glyph="❄",
         ),
-        State.NOTHING_TO_TRAIN: Row(
+        State.NOTHING_TO_TRAIN: StateRow(
             rank=4,
             title="Nothing to train",
             legend="no variable behind it",
@@ -282,7 +282,7 @@ STATES: Mapping[State, Row] = MappingProxyType(
             form=Form.NONE,
             colour=ColourRole.PLAIN,
         ),
-        State.UNKNOWN: Row(
+        State.UNKNOWN: StateRow(
             rank=6,
             title="Not known",
             legend="not computed",

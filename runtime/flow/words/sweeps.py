@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.flow.structure.reachability import Graph
+    from gradwire.runtime.flow.structure.reachability import FlowGraph
     from gradwire.runtime.flow.structure.searches import LossSearches, Searches
-    from gradwire.runtime.flow.structure.slots import Slots
+    from gradwire.runtime.flow.structure.slots import ClosedSlots
     from gradwire.runtime.flow.words.states import Cutter
 
 Found: TypeAlias = tuple[int, ...]
@@ -32,7 +32,7 @@ Table: TypeAlias = Sequence[Found]
 class Sweeps:
     """Sweeps over the edges of a graph; findings are numbered, and sets sorted by number."""
 
-    def __init__(self, graph: Graph, slots: Slots) -> None:
+    def __init__(self, graph: FlowGraph, slots: ClosedSlots) -> None:
         self._graph = graph
         closed = [edge for edges in graph.gated.values() for edge in edges if edge.gate]
         cutters = [slots.cutter(edge) for edge in closed]

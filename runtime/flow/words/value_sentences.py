@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class Element(NamedTuple):
+class InputElement(NamedTuple):
     """One element of a block's input: the port, the number, its index (empty for a scalar), and
     how many elements were reduced with it.
     """
@@ -166,7 +166,7 @@ STEEP = "the slope of {0} is not finite there"
 """Why the value of a Gradient block is not finite that differentiates through a block."""
 
 
-def reason(name: str, what: str, elements: Sequence[Element], dtype: str) -> str:
+def reason(name: str, what: str, elements: Sequence[InputElement], dtype: str) -> str:
     """``log of −1.00 (x)``: what a block of type ``name`` made its value of."""
     numbers = [element.value for element in elements]
     if len(elements) == 2 and name in BETWEEN:
@@ -309,7 +309,7 @@ def not_taken(where: str) -> str:
     return f"{where} does not take it."
 
 
-def _culprit(name: str, elements: Sequence[Element]) -> Element:
+def _culprit(name: str, elements: Sequence[InputElement]) -> InputElement:
     """The input to look at: one that is not finite, a denominator of 0, else the largest."""
     if name in ("Div", "Mod") and elements[-1].value == 0:
         return elements[-1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
+class ExportContent:
     """The parts of a diagram that source is made from."""
 
     program: Program
@@ -49,7 +49,7 @@ class Content:
         }
 
 
-def content_of(session: Session) -> Content:
+def content_of(session: Session) -> ExportContent:
     """The content of a session's diagram, with the session's values.
 
     Long Scans are loops, unless the recipe names a step. Raises ExportError where an array has no
@@ -80,7 +80,7 @@ def content_of(session: Session) -> Content:
                     location=Location(block=path),
                     next_step="Give it a value.",
                 )
-    return Content(
+    return ExportContent(
         program,
         session.diagram.title,
         parameters,

@@ -21,7 +21,7 @@ _SPREADS = (BROADCAST, RESHAPE)
 
 
 @dataclass(eq=False)
-class Graph:
+class ExportGraph:
     """A program without what is only there for Gradwire.
 
     ``known`` has the numbers of scalar literals, by leaf.

@@ -11,20 +11,20 @@ from gradwire.runtime.interchange.export.code import listed, remark, string
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.interchange.export.content import Content
-    from gradwire.runtime.interchange.export.writing import Writer
+    from gradwire.runtime.interchange.export.content import ExportContent
+    from gradwire.runtime.interchange.export.writing import SourceWriter
 
 _CALLS = re.compile(r"\b(_[A-Za-z_0-9]+)(?:\.apply)?\(")
 
 
-def leaf_texts(content: Content, writer: Writer) -> dict[Value, str]:
+def leaf_texts(content: ExportContent, writer: SourceWriter) -> dict[Value, str]:
     """The expression by which the outermost function reads each leaf."""
     leaves = content.program.leaves
     texts = {leaves[path].value: f"parameters[{string(path)}]" for path in content.parameters}
     return texts | data_texts(content, writer)
 
 
-def data_texts(content: Content, writer: Writer) -> dict[Value, str]:
+def data_texts(content: ExportContent, writer: SourceWriter) -> dict[Value, str]:
     """The expression by which it reads each leaf but variables."""
     leaves, texts = content.program.leaves, {}
     for path in content.inputs:
@@ -38,7 +38,7 @@ def data_texts(content: Content, writer: Writer) -> dict[Value, str]:
     return texts
 
 
-def data(content: Content, writer: Writer) -> str:
+def data(content: ExportContent, writer: SourceWriter) -> str:
     """The tables of parameters and of inputs."""
     parameters = table(
         "PARAMETERS",
@@ -52,7 +52,7 @@ def data(content: Content, writer: Writer) -> str:
     )
 
 
-def inputs(content: Content, writer: Writer) -> str:
+def inputs(content: ExportContent, writer: SourceWriter) -> str:
     """The table of inputs."""
     items = {
         path: "None" if array is None else writer.stored(array, path)
@@ -67,7 +67,7 @@ def quoted(text: str) -> str:
     return f'"""{text}"""'
 
 
-def heading(content: Content, system: str) -> str:
+def heading(content: ExportContent, system: str) -> str:
     """The docstring of the module."""
     title = remark(content.title) or "A diagram"
     return f'"""{title.rstrip(".")}.\n\nWritten by Gradwire for {system}.\n"""\n'
@@ -100,7 +100,7 @@ def returned(items: Mapping[str, str]) -> str:
     return listed("return {", [f"{string(key)}: {text}" for key, text in items.items()], "}")
 
 
-def ends(content: Content) -> Sequence[PortPath]:
+def ends(content: ExportContent) -> Sequence[PortPath]:
     """The losses; without any, the ports that nothing reads."""
     program = content.program
     if content.heads:

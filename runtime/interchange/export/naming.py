@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.graph import ExportGraph
 
 
-class Part(NamedTuple):
+class GradientPart(NamedTuple):
     """What comes back from a value to one of its inputs."""
 
     to: Value
@@ -29,7 +29,7 @@ class Sources(BackwardRules):
     """Remembers of each gradient what it is the gradient of."""
 
     totals: dict[Value, Value] = field(default_factory=dict)
-    parts: dict[Value, Part] = field(default_factory=dict)
+    parts: dict[Value, GradientPart] = field(default_factory=dict)
 
     def total(self, value: Value, parts: Sequence[Value]) -> Value:
         """The sum, which is the gradient of ``value``."""
@@ -40,22 +40,24 @@ class Sources(BackwardRules):
     def contribution(self, adjoint: Value, value: Value, slot: int) -> Value:
         """What comes back, which is a part of the gradient of an input."""
         part = super().contribution(adjoint, value, slot)
-        self.parts.setdefault(part, Part(value.inputs[slot], value))
+        self.parts.setdefault(part, GradientPart(value.inputs[slot], value))
         return part
 
 
 class Naming:
     """Gives values of a graph names that are read within a use of a page."""
 
-    def __init__(self, graph: Graph, sources: Sources) -> None:
+    def __init__(self, graph: ExportGraph, sources: Sources) -> None:
         self._graph = graph
         self._ports: Mapping[Value, list[PortPath]] = graph.ports()
         self._totals: dict[Value, Value] = {}
         for gradient, value in sources.totals.items():
             self._totals.setdefault(graph.real(gradient), graph.real(value))
-        self._parts: dict[Value, Part] = {}
+        self._parts: dict[Value, GradientPart] = {}
         for value, (to, source) in sources.parts.items():
-            self._parts.setdefault(graph.real(value), Part(graph.real(to), graph.real(source)))
+            self._parts.setdefault(
+                graph.real(value), GradientPart(graph.real(to), graph.real(source))
+            )
 
     def has_name(self, value: Value) -> bool:
         """Whether it has a name of its own: it is at a port, or the gradient of something."""

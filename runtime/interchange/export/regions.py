@@ -13,15 +13,15 @@ from gradwire.runtime.diagram.paths import ROOT, InstancePath
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Body, Value
-    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.graph import ExportGraph
 
-Item: TypeAlias = "Value | Region | Loop"
+Item: TypeAlias = "Value | ExportRegion | ExportLoop"
 SMALL = 2
 """Steps up to which the use of a page is no function of its own."""
 
 
 @dataclass(eq=False)
-class Region:
+class ExportRegion:
     """What one function computes: single values, loops, and the regions that it calls, in order."""
 
     use: InstancePath
@@ -35,11 +35,11 @@ class Region:
 
 
 @dataclass(eq=False)
-class Loop:
+class ExportLoop:
     """The results of a scan that are needed, and what a step computes for them."""
 
     results: list[Value]
-    step: Region
+    step: ExportRegion
 
     @property
     def body(self) -> Body:
@@ -55,9 +55,9 @@ class Loop:
 
 def values_of(item: Item) -> list[Value]:
     """What an item gives."""
-    if isinstance(item, Region):
+    if isinstance(item, ExportRegion):
         return item.values()
-    return item.results if isinstance(item, Loop) else [item]
+    return item.results if isinstance(item, ExportLoop) else [item]
 
 
 @dataclass(eq=False)
@@ -68,12 +68,12 @@ class Divider:
     """
 
     uses: frozenset[InstancePath]
-    graph: Graph
+    graph: ExportGraph
     _first: dict[object, Value] = field(default_factory=dict)
 
-    def divide(self, values: Sequence[Value]) -> Region:
+    def divide(self, values: Sequence[Value]) -> ExportRegion:
         """The region of the whole, with those inside."""
-        region = Region(ROOT, False)
+        region = ExportRegion(ROOT, False)
         region.items = self._items(values, ROOT, frozenset())
         return region
 
@@ -117,15 +117,15 @@ class Divider:
                 if members[0].primitive.together is None
                 else self._loop(members, use, open_)
             )
-        region = Region(*key)
+        region = ExportRegion(*key)
         region.items = self._items(members, key[0], open_)
         return region
 
     def _loop(
         self, results: list[Value], use: InstancePath, open_: frozenset[InstancePath]
-    ) -> Loop:
+    ) -> ExportLoop:
         self.graph.enter(results[0])
-        loop = Loop(results, Region(use, self.graph.is_backward(results[0])))
+        loop = ExportLoop(results, ExportRegion(use, self.graph.is_backward(results[0])))
         values = self.graph.needed(loop.ends, loop.body.trace)
         loop.step.items = self._items(values, use, open_)
         return loop

@@ -30,7 +30,7 @@ Writer: TypeAlias = "Callable[[Value, Sequence[Code]], str]"
 
 
 @dataclass(frozen=True)
-class Row:
+class SpelledRow:
     """How a primitive is written.
 
     With ``infix`` operands stand on both sides of an operator; else ``write`` gives a call, a
@@ -48,9 +48,9 @@ class Row:
         return Code(self.write(value, operands), atomic=not self.infix)
 
 
-def call(template: str, *, remark: str = "") -> Row:
+def call(template: str, *, remark: str = "") -> SpelledRow:
     """A row from a format string: ``{0}`` is the first operand, ``{0:p}`` the same in brackets."""
-    return Row(lambda value, operands: template.format(*operands), remark=remark)
+    return SpelledRow(lambda value, operands: template.format(*operands), remark=remark)
 
 
 _KNOWN = ("shape", "dtype", "window")
@@ -60,7 +60,7 @@ _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
 
 
 @cache
-def spelled(text: str, target: Target, elementwise: bool) -> Row:
+def spelled(text: str, target: ExportTarget, elementwise: bool) -> SpelledRow:
     """The row of a primitive that is spelled as a Python expression; see ``Spelling``.
 
     Operands are put in brackets unless they stand alone, as arguments do.
@@ -90,7 +90,7 @@ def spelled(text: str, target: Target, elementwise: bool) -> Row:
             end = stop
         return target.wrapped(value, "".join(parts) + text[end:])
 
-    return Row(write, isinstance(top, _OPERATIONS), elementwise and _takes_numbers(top))
+    return SpelledRow(write, isinstance(top, _OPERATIONS), elementwise and _takes_numbers(top))
 
 
 def _enclosed(node: ast.AST) -> Sequence[ast.expr]:
@@ -117,7 +117,7 @@ def _takes_numbers(top: ast.expr) -> bool:
 _REDUCTIONS = {"sum", "max", "min", "any", "all", "argmax", "argmin", "logsumexp"}
 
 
-def reshape(kept: str) -> Row:
+def reshape(kept: str) -> SpelledRow:
     """A row that gives another shape; a reduction that ends with ``kept`` keeps no axes instead."""
 
     def write(value: Value, operands: Sequence[Code]) -> str:
@@ -129,26 +129,26 @@ def reshape(kept: str) -> Row:
                 return f"{text.removesuffix(kept)})"
         return f"{operands[0]:p}.reshape({shape_text(value.shape)})"
 
-    return Row(write)
+    return SpelledRow(write)
 
 
-def transpose(method: str) -> Row:
+def transpose(method: str) -> SpelledRow:
     """A row that permutes axes; a matrix is just transposed."""
 
     def write(value: Value, operands: Sequence[Code]) -> str:
         axes = value.attributes["axes"]
         return f"{operands[0]:p}.T" if axes == (1, 0) else f"{operands[0]:p}.{method}({axes})"
 
-    return Row(write)
+    return SpelledRow(write)
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class ExportTarget:
     """A system that source is written for."""
 
     name: str
     title: str
-    rows: Mapping[str, Row]
+    rows: Mapping[str, SpelledRow]
     """What takes more than the expression that a primitive's row could have."""
     helpers: Mapping[str, str]
     """Functions that rows call, by name: they are written where they are called."""
@@ -171,7 +171,7 @@ class Target:
     reserved: frozenset[str] = field(default_factory=frozenset)
     """Names that the source uses itself."""
 
-    def row(self, value: Value) -> Row:
+    def row(self, value: Value) -> SpelledRow:
         """The row of a value's primitive. Raises ExportError where there is none."""
         primitive = value.primitive
         if primitive.name in self.rows and is_own(primitive.kernel):

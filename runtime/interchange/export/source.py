@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.nearest import did_you_mean
-from gradwire.runtime.interchange.export.content import Content, content_of
+from gradwire.runtime.interchange.export.content import ExportContent, content_of
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.jax_source import jax_module
 from gradwire.runtime.interchange.export.systems.numpy_source import numpy_module
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Session
 
-TARGETS: Mapping[str, Callable[[Content, str], tuple[str, dict[str, Array]]]] = {
+TARGETS: Mapping[str, Callable[[ExportContent, str], tuple[str, dict[str, Array]]]] = {
     "numpy": numpy_module,
     "torch": torch_module,
     "jax": jax_module,

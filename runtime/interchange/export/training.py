@@ -26,16 +26,16 @@ from gradwire.runtime.interchange.export.module import numbered
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.diagram.training import Average, OptimiserRule
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
     from gradwire.runtime.training.recipe import ResolvedRule
 
 _FUNCTIONS = ("initial_state", "train_round", "state", "batch", "losses", "found", "_collect")
 
 
-class Trained:
+class TrainedNames:
     """The names of the functions of a recipe, and which passes its optimisers need."""
 
-    def __init__(self, content: Content, main: str) -> None:
+    def __init__(self, content: ExportContent, main: str) -> None:
         self.content = content
         self.main = main
         names = Names({*_FUNCTIONS, main})
@@ -54,7 +54,7 @@ class Trained:
         self.names = frozenset(names.taken)
 
 
-def training_source(trained: Trained, xp: str = "np") -> list[str]:
+def training_source(trained: TrainedNames, xp: str = "np") -> list[str]:
     """The functions of the recipe; nothing without one. ``xp`` is the module of the arithmetic."""
     recipe = trained.content.recipe
     if recipe is None:
@@ -69,7 +69,7 @@ def training_source(trained: Trained, xp: str = "np") -> list[str]:
     ]
 
 
-def _state(trained: Trained) -> str:
+def _state(trained: TrainedNames) -> str:
     names = "".join(
         f', "{update}": {{"count": 0, "memory": {{}}}}' for _, _, update in trained.rules
     )
@@ -182,7 +182,7 @@ def _cosine(lr: str, updates: str, length: int, least: float) -> str:
     return f"{least!r} + ({lr} - {least!r}) * {wave}" if least else f"{lr} * {wave}"
 
 
-def _round(trained: Trained) -> str:
+def _round(trained: TrainedNames) -> str:
     recipe = trained.content.recipe
     assert recipe is not None  # or there is no training
     lines = [

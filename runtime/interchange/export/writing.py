@@ -30,16 +30,22 @@ from gradwire.runtime.interchange.export.code import (
     string,
 )
 from gradwire.runtime.interchange.export.loops import LoopText
-from gradwire.runtime.interchange.export.regions import Divider, Loop, Region, uses_of, values_of
+from gradwire.runtime.interchange.export.regions import (
+    Divider,
+    ExportLoop,
+    ExportRegion,
+    uses_of,
+    values_of,
+)
 from gradwire.runtime.interchange.export.rows import ExportError
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.graph import ExportGraph
     from gradwire.runtime.interchange.export.naming import Naming
     from gradwire.runtime.interchange.export.regions import Item
-    from gradwire.runtime.interchange.export.rows import Row, Target
+    from gradwire.runtime.interchange.export.rows import ExportTarget, SpelledRow
 
 SHORT = 56
 """Characters up to which an expression may become a part of another."""
@@ -52,14 +58,14 @@ BACK = "back through "
 
 
 @dataclass(eq=False)
-class Writer:
+class SourceWriter:
     """Writes functions for one target; what they share is collected here.
 
     ``leaves`` has the expression of each leaf in the outermost function.
     """
 
-    target: Target
-    graph: Graph
+    target: ExportTarget
+    graph: ExportGraph
     functions: dict[str, str] = field(default_factory=dict)
     """The source of the functions of pages, by name, in the order in which they are needed."""
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -117,7 +123,7 @@ class Writer:
         found = {v: code[v] if v in code else self.constant(v) for v in outputs}
         return lines, found
 
-    def prepare(self, root: Region, outputs: frozenset[Value]) -> Mapping[Value, str]:
+    def prepare(self, root: ExportRegion, outputs: frozenset[Value]) -> Mapping[Value, str]:
         """Leaves that are read without a name of their own, and how; all regions are known."""
         return {}
 
@@ -148,7 +154,9 @@ class Writer:
         self.arrays[key] = given
         return f"ARRAYS[{string(key)}]"
 
-    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> Called:
+    def function(
+        self, region: ExportRegion, naming: Naming, wanted: frozenset[Value]
+    ) -> FunctionCall:
         """The function of a region, written unless there is one with the same text."""
         arguments, outputs = self.ends(region, wanted)
         given, lines = self.definition(region, naming, arguments, outputs, {})
@@ -157,7 +165,7 @@ class Writer:
         signature = listed("(", given, "):", WIDTH - 30)
         text = f'{signature}\n{INDENT}"""{title}"""\n' + indented(lines)
         stem += "_backward" if region.backward else ""
-        return Called(self.written(text, "def", stem), arguments, outputs)
+        return FunctionCall(self.written(text, "def", stem), arguments, outputs)
 
     def written(self, text: str, keyword: str, stem: str) -> str:
         """The name of what has a text, written unless it is there already."""
@@ -172,7 +180,7 @@ class Writer:
         return self._names.fresh(stem, "_v")
 
     def ends(
-        self, region: Region, wanted: frozenset[Value], given: Container[Value] = ()
+        self, region: ExportRegion, wanted: frozenset[Value], given: Container[Value] = ()
     ) -> tuple[list[Value], list[Value]]:
         """What a region reads and isn't ``given`` to it, and which of its values are wanted."""
         inside = region.values()
@@ -185,7 +193,7 @@ class Writer:
 
     def definition(
         self,
-        region: Region,
+        region: ExportRegion,
         naming: Naming,
         arguments: Sequence[Value],
         outputs: Sequence[Value],
@@ -204,7 +212,7 @@ class Writer:
         )
         return given, lines
 
-    def _called(self, region: Region) -> tuple[str, str]:
+    def _called(self, region: ExportRegion) -> tuple[str, str]:
         """What the function of a region is called, and what it is of."""
         page = self._pages.get(region.use)
         if page is not None:
@@ -219,7 +227,7 @@ class Writer:
 
 
 @dataclass(frozen=True)
-class Called:
+class FunctionCall:
     """What computes a region, the values that it is given and those that it gives."""
 
     name: str
@@ -231,9 +239,9 @@ class Called:
 class _Function:
     """Writes the statements of one function."""
 
-    writer: Writer
+    writer: SourceWriter
     naming: Naming
-    region: Region
+    region: ExportRegion
     names: Names
     code: dict[Value, Code]
     outputs: frozenset[Value]
@@ -245,17 +253,17 @@ class _Function:
         self._reader: dict[Value, Item] = {}
         for item in self.region.items:
             read = [x for value in values_of(item) for x in graph.inputs(value)]
-            for x in dict.fromkeys(read) if isinstance(item, Region | Loop) else read:
+            for x in dict.fromkeys(read) if isinstance(item, ExportRegion | ExportLoop) else read:
                 self._reads[x] += 1
                 self._reader[x] = item
         blocks: list[tuple[str, list[str]]] = []
         about: object = None
         for item in self.region.items:
-            if isinstance(item, Region):
+            if isinstance(item, ExportRegion):
                 blocks.append((self._about(item.use, item.backward), [self._call(item)]))
                 about = None
                 continue
-            if isinstance(item, Loop):
+            if isinstance(item, ExportLoop):
                 blocks.append((self._about_loop(item), self._loop(item)))
                 about = None
                 continue
@@ -300,7 +308,7 @@ class _Function:
         kind = type(block.block).__name__ if block else f"page {page}"
         return f"{BACK if backward else ''}{shown} ({remark(kind)})"
 
-    def _about_loop(self, loop: Loop) -> str:
+    def _about_loop(self, loop: ExportLoop) -> str:
         owner = InstancePath(loop.results[0].owner)
         loops = self.writer.graph.program.flat.loops
         path = next(path for path in loops if owner.is_inside(path))
@@ -308,7 +316,7 @@ class _Function:
         shown = remark(path.relative_to(self.region.use) if inside else path)
         return f"{BACK if loop.step.backward else ''}{shown} (Scan)"
 
-    def _loop(self, loop: Loop) -> list[str]:
+    def _loop(self, loop: ExportLoop) -> list[str]:
         """The statements that compute all results of a scan."""
         writer, body, use = self.writer, loop.body, self.region.use
         first, graph = loop.results[0], writer.graph
@@ -367,7 +375,7 @@ class _Function:
         found = self.writer.graph.real(value)
         return (self.code.get(found) or self.writer.constant(value)).text
 
-    def _call(self, region: Region) -> str:
+    def _call(self, region: ExportRegion) -> str:
         members = set(region.values())
         graph = self.writer.graph
         outside = {
@@ -418,7 +426,7 @@ class _Function:
         return (
             self._reads[value] == 1
             and value not in self.outputs
-            and not isinstance(reader, Region | Loop | None)
+            and not isinstance(reader, ExportRegion | ExportLoop | None)
             and not self.naming.has_name(value)
             and reader.owner == value.owner
             and len(code.text) <= SHORT
@@ -429,7 +437,7 @@ class _Function:
         key = f"constant/{self.naming.name(value, InstancePath(''))}"
         return Code(self.writer.stored(array, key))
 
-    def _operands(self, value: Value, row: Row) -> list[Code]:
+    def _operands(self, value: Value, row: SpelledRow) -> list[Code]:
         graph = self.writer.graph
         unread = frozenset[int]() if graph.reads_all else value.primitive.unread
         plain = [x for x in value.inputs if graph.number(x) is None]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.library.pages import PageInput, PageOutput
-from gradwire.runtime.interchange.importing.scopes import Call, Scope
+from gradwire.runtime.interchange.importing.scopes import ModuleCall, ModuleScope
 from gradwire.runtime.interchange.importing.staged import Operation, StagedBlock, is_trained
 
 MANY = 20
@@ -29,11 +29,11 @@ _NAMED = 2
 _LARGEST = 2_000
 """The most items on a page for which it is found what is between some of them."""
 _PARTS = re.compile(r"[_./]+")
-Item: TypeAlias = "StagedBlock | Scope"
+Item: TypeAlias = "StagedBlock | ModuleScope"
 """What stands on a page: a block, or a module."""
 
 
-def fold(root: Scope, kept: Sequence[StagedBlock]) -> None:
+def fold(root: ModuleScope, kept: Sequence[StagedBlock]) -> None:
     """Fold the pages of a diagram of these blocks, which are in order."""
     plumbing = _plumbing(kept)
     _fold(_Page(root, kept), plumbing)
@@ -59,7 +59,7 @@ def _fold(page: _Page, plumbing: dict[StagedBlock, list[str]]) -> None:
 class _Page:
     """A page to be: what stands on it, and how that depends on each other."""
 
-    def __init__(self, scope: Scope, blocks: Sequence[StagedBlock]) -> None:
+    def __init__(self, scope: ModuleScope, blocks: Sequence[StagedBlock]) -> None:
         self.scope = scope
         self._blocks = blocks
         self._of: dict[StagedBlock, Item] = {}
@@ -71,7 +71,7 @@ class _Page:
         for block in self._blocks:
             line = block.scope.line
             item: Item = block if len(line) == level or _is_source(block) else line[level]
-            self._of[block] = bodies.get(item, item) if isinstance(item, Scope) else item
+            self._of[block] = bodies.get(item, item) if isinstance(item, ModuleScope) else item
         self.items = list(
             dict.fromkeys(x for x in self._of.values() if not _is_source(x) and not _is_port(x))
         )
@@ -102,9 +102,9 @@ class _Page:
             self._order = before, after
         return self._order
 
-    def inside(self) -> list[tuple[Scope, list[StagedBlock]]]:
+    def inside(self) -> list[tuple[ModuleScope, list[StagedBlock]]]:
         """The modules on it, with the blocks inside them."""
-        found: dict[Scope, list[StagedBlock]] = defaultdict(list)
+        found: dict[ModuleScope, list[StagedBlock]] = defaultdict(list)
         level = len(self.scope.line)
         for block in self._blocks:
             line = block.scope.line
@@ -119,7 +119,7 @@ class _Page:
 
     def move(self, groups: Iterable[tuple[Iterable[Item], str]]) -> None:
         """Put items, and the variables that only they read, on pages of their own by name."""
-        pages: dict[Item, Scope] = {}
+        pages: dict[Item, ModuleScope] = {}
         for members, name in groups:
             page = self.scope.at([_free(self.scope, name)])
             for item in members:
@@ -135,7 +135,7 @@ class _Page:
 
     def move_to_parameters(self) -> None:
         """Put what alone reads a parameter in its module, where that holds nothing else."""
-        modules: dict[Item, Scope] = {}
+        modules: dict[Item, ModuleScope] = {}
         for source, readers in self._readers.items():
             if len(readers) == 1 and source.scope.parent and is_trained(source):
                 (reader,) = readers
@@ -153,7 +153,7 @@ class _Page:
 
     def _move_between(self) -> None:
         """Put blocks between those of a module into it, and so on inside."""
-        for scope in [item for item in self.items if isinstance(item, Scope)]:
+        for scope in [item for item in self.items if isinstance(item, ModuleScope)]:
             if len(self.items) > _LARGEST:
                 break
             between = self.between({scope})
@@ -201,7 +201,7 @@ def _untouched(
 
 def _fold_plumbing(page: _Page, plumbing: dict[StagedBlock, list[str]]) -> None:
     """Make pages of connected plumbing beside modules."""
-    if not any(isinstance(item, Scope) for item in page.items):
+    if not any(isinstance(item, ModuleScope) for item in page.items):
         return
     joined: dict[StagedBlock, StagedBlock] = {}
 
@@ -277,10 +277,10 @@ def _without(parts: Sequence[str], start: Sequence[str]) -> Sequence[str]:
     return parts[len(start) :] if same else parts
 
 
-def _merge(scope: Scope, kept: set[StagedBlock]) -> None:
+def _merge(scope: ModuleScope, kept: set[StagedBlock]) -> None:
     """Make one page of modules that hold nothing but one another."""
-    direct: dict[Scope, list[StagedBlock]] = defaultdict(list)
-    filled: set[Scope] = set()
+    direct: dict[ModuleScope, list[StagedBlock]] = defaultdict(list)
+    filled: set[ModuleScope] = set()
     for block in kept:
         direct[block.scope].append(block)
         filled |= {*block.scope.line}
@@ -288,7 +288,9 @@ def _merge(scope: Scope, kept: set[StagedBlock]) -> None:
 
 
 def _merge_below(
-    scope: Scope, direct: dict[Scope, list[StagedBlock]], filled: Callable[[Scope], bool]
+    scope: ModuleScope,
+    direct: dict[ModuleScope, list[StagedBlock]],
+    filled: Callable[[ModuleScope], bool],
 ) -> None:
     for inside in list(scope.inside.values()):
         _merge_below(inside, direct, filled)
@@ -306,7 +308,7 @@ def _merge_below(
             block.scope = around
 
 
-def _move(item: Item, page: Scope) -> None:
+def _move(item: Item, page: ModuleScope) -> None:
     """Put a block or module on a page."""
     inner = item.body if isinstance(item, StagedBlock) else item
     if isinstance(item, StagedBlock):
@@ -315,19 +317,19 @@ def _move(item: Item, page: Scope) -> None:
         _put(inner, page)
 
 
-def _free(around: Scope, name: str, number: int = 1) -> Call:
+def _free(around: ModuleScope, name: str, number: int = 1) -> ModuleCall:
     """A call of this name that is not there yet."""
-    return next(c for n in count(number) if (c := Call(name, n)) not in around.inside)
+    return next(c for n in count(number) if (c := ModuleCall(name, n)) not in around.inside)
 
 
-def _put(scope: Scope, around: Scope) -> None:
+def _put(scope: ModuleScope, around: ModuleScope) -> None:
     """Put a module on the page of another one."""
     _take(scope)
     around.inside[_free(around, scope.name, scope.number)] = scope
     scope.parent = around
 
 
-def _take(scope: Scope) -> None:
+def _take(scope: ModuleScope) -> None:
     assert scope.parent is not None
     inside = scope.parent.inside
     for key in [call for call, inner in inside.items() if inner is scope]:

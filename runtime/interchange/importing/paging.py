@@ -23,7 +23,7 @@ from gradwire.runtime.diagram.layout.later import arranged_later
 from gradwire.runtime.diagram.model import Diagram, Page
 from gradwire.runtime.diagram.paths import InstancePath, PortName
 from gradwire.runtime.interchange.importing.folding import fold
-from gradwire.runtime.interchange.importing.scopes import Scope, common
+from gradwire.runtime.interchange.importing.scopes import ModuleScope, common
 from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock, is_trained
 from gradwire.runtime.interchange.importing.twins import Twin, find_twins, source_key
 
@@ -44,12 +44,12 @@ def name_like(text: str) -> str:
 class _Sheet:
     """A page under construction."""
 
-    scope: Scope
+    scope: ModuleScope
     blocks: dict[str, Block] = field(default_factory=dict)
     wires: dict[PortName, PortName] = field(default_factory=dict)
     inlets: dict[object, str] = field(default_factory=dict)
     outlets: dict[object, str] = field(default_factory=dict)
-    uses: list[tuple[Scope, Scope]] = field(default_factory=list)
+    uses: list[tuple[ModuleScope, ModuleScope]] = field(default_factory=list)
     """The scopes that use it, each with the scope around it."""
     _names: FreshNames = field(default_factory=FreshNames)
 
@@ -73,31 +73,31 @@ class _Sheet:
 class Paging:
     """Assigns staged blocks to pages, names them and wires them up."""
 
-    def __init__(self, root: Scope, blocks: Sequence[StagedBlock]) -> None:
+    def __init__(self, root: ModuleScope, blocks: Sequence[StagedBlock]) -> None:
         self._root = root
         self._all = blocks
-        self._home: dict[StagedBlock, Scope] = {}
+        self._home: dict[StagedBlock, ModuleScope] = {}
         """The scope on whose page a block stands."""
         self._names: dict[StagedBlock, str] = {}
-        self._uses: dict[Scope, str] = {}
+        self._uses: dict[ModuleScope, str] = {}
         """The name of the block that stands for a scope, on the page around it."""
         self._owners: dict[StagedBlock, tuple[StagedBlock, str]] = {}
         """Variables that a block owns: the block and the input."""
         self._owned: dict[StagedBlock, dict[str, Block]] = {}
         """The same by block: what it owns, by input."""
         self._constants: dict[int, StagedBlock] = {}
-        self._sheets: dict[Scope, _Sheet] = {}
-        self._twins: dict[Scope, Twin] = {}
-        self._twins_of: dict[Scope, list[Scope]] = defaultdict(list)
+        self._sheets: dict[ModuleScope, _Sheet] = {}
+        self._twins: dict[ModuleScope, Twin] = {}
+        self._twins_of: dict[ModuleScope, list[ModuleScope]] = defaultdict(list)
         """The twins by the scope that they are like."""
-        self._titles: dict[Scope, str] = {root: MAIN}
+        self._titles: dict[ModuleScope, str] = {root: MAIN}
         self._fresh_titles = FreshNames([MAIN])
 
     def diagram(self, title: str, targets: Iterable[Staged]) -> Diagram:
         """The diagram of all variables and inputs, and of what the targets need."""
         kept = self._kept(targets)
         fold(self._root, kept)
-        arithmetic: dict[Scope, list[StagedBlock]] = defaultdict(list)
+        arithmetic: dict[ModuleScope, list[StagedBlock]] = defaultdict(list)
         for block in kept:
             if not isinstance(block.block, Source):
                 for scope in block.scope.line:
@@ -137,7 +137,7 @@ class Paging:
         path = InstancePath.of(*(name for scope in line[1:] for name in self._steps_into(scope)))
         return path / self._names[like] if path else self._names[like]
 
-    def _steps_into(self, scope: Scope) -> tuple[str, ...]:
+    def _steps_into(self, scope: ModuleScope) -> tuple[str, ...]:
         """What leads to a scope in a path: for a loop, its first step."""
         return (self._uses[scope], "0") if scope.is_loop else (self._uses[scope],)
 
@@ -152,7 +152,7 @@ class Paging:
 
         What nothing reads of the other variables, such as a count of batches, is left out.
         """
-        ports: dict[Scope, list[StagedBlock]] = defaultdict(list)
+        ports: dict[ModuleScope, list[StagedBlock]] = defaultdict(list)
         for block in self._all:
             if block.scope.is_loop and isinstance(block.block, PageInput | PageOutput):
                 ports[block.scope].append(block)
@@ -168,7 +168,7 @@ class Paging:
                     pending.append(source)
         return [block for block in self._all if block in found]
 
-    def _twin_around(self, scope: Scope) -> Scope | None:
+    def _twin_around(self, scope: ModuleScope) -> ModuleScope | None:
         """The outermost scope around this one that is another use of a page."""
         return next((outer for outer in scope.line if outer in self._twins), None)
 
@@ -203,11 +203,11 @@ class Paging:
         self,
         placed: Sequence[StagedBlock],
         readers: dict[StagedBlock, list[StagedBlock]],
-        arithmetic: dict[Scope, list[StagedBlock]],
+        arithmetic: dict[ModuleScope, list[StagedBlock]],
     ) -> None:
         """Let blocks that are a module stand for it, and own its variables."""
         firsts = {twin.first for twin in self._twins.values()}
-        sources: dict[Scope, list[StagedBlock]] = defaultdict(list)
+        sources: dict[ModuleScope, list[StagedBlock]] = defaultdict(list)
         for block in placed:
             if isinstance(block.block, Source):
                 sources[self._home[block]].append(block)
@@ -273,7 +273,7 @@ class Paging:
             made = made.model_copy(update={"page": self._titles[block.body]})
         sheet.blocks[name] = made
 
-    def _sheet(self, scope: Scope) -> _Sheet:
+    def _sheet(self, scope: ModuleScope) -> _Sheet:
         """The page of a scope; a new one is put on the page around it as a block."""
         if scope not in self._sheets:
             self._sheets[scope] = _Sheet(scope)
@@ -283,7 +283,7 @@ class Paging:
                     self._use(twin, scope)
         return self._sheets[scope]
 
-    def _use(self, scope: Scope, first: Scope) -> None:
+    def _use(self, scope: ModuleScope, first: ModuleScope) -> None:
         assert scope.parent is not None
         around = self._sheet(scope.parent)
         self._uses[scope] = name = around.fresh(scope.name)
@@ -307,7 +307,7 @@ class Paging:
                 target = PortName(self._names[block], port)
                 sheet.wires[target] = self._at(x, sheet.scope)
 
-    def _at(self, x: Staged, scope: Scope) -> PortName:
+    def _at(self, x: Staged, scope: ModuleScope) -> PortName:
         """The port on the page of a scope that gives a value."""
         source = x.source or self._constants[id(x)]
         home = self._twin_around(source.scope) or self._home[source]
@@ -321,7 +321,7 @@ class Paging:
             x, first = replace(x, source=twin.blocks[source]), twin.first
         return PortName(self._uses[child], self._outlet(first, x))
 
-    def _outlet(self, scope: Scope, x: Staged) -> str:
+    def _outlet(self, scope: ModuleScope, x: Staged) -> str:
         """The output of a page that gives a value computed inside."""
         sheet, key = self._sheets[scope], source_key(x)
         if key not in sheet.outlets:
@@ -332,7 +332,7 @@ class Paging:
             sheet.wires[PortName(name, "x")] = inside
         return sheet.outlets[key]
 
-    def _inlet(self, scope: Scope, x: Staged) -> str:
+    def _inlet(self, scope: ModuleScope, x: Staged) -> str:
         """The input of a page that brings a value from around it; all its uses get a wire."""
         sheet, key = self._sheets[scope], source_key(x)
         if key not in sheet.inlets:
@@ -351,7 +351,7 @@ class Paging:
     def _pages(self) -> dict[str, Page]:
         return {self._titles[scope]: sheet.page() for scope, sheet in self._all_sheets()}
 
-    def _all_sheets(self) -> Iterator[tuple[Scope, _Sheet]]:
+    def _all_sheets(self) -> Iterator[tuple[ModuleScope, _Sheet]]:
         self._sheet(self._root)
         ordered = sorted(self._sheets, key=lambda scope: scope is not self._root)
         return ((scope, self._sheets[scope]) for scope in ordered)

@@ -13,71 +13,71 @@ from typing import NamedTuple, TypeAlias
 from gradwire.blocks.classes.dataclass import dataclass
 
 
-class Call(NamedTuple):
+class ModuleCall(NamedTuple):
     """One call of a module; ``number`` counts the calls of that module from 1."""
 
     name: str
     number: int = 1
 
 
-Part: TypeAlias = str | Call
+Part: TypeAlias = str | ModuleCall
 """A step from a scope to one inside it."""
 
 
 @dataclass(eq=False)
-class Scope:
+class ModuleScope:
     """One call of a module, inside that of the module around it. The root is the model itself."""
 
     name: str = ""
     number: int = 1
-    parent: Scope | None = None
+    parent: ModuleScope | None = None
     is_loop: bool = False
     """Whether it is the body of a loop, which a Scan runs."""
-    inside: dict[Call, Scope] = field(default_factory=dict)
+    inside: dict[ModuleCall, ModuleScope] = field(default_factory=dict)
 
-    def at(self, path: Iterable[Part]) -> Scope:
+    def at(self, path: Iterable[Part]) -> ModuleScope:
         """The scope at a path below this one; new ones are made as needed."""
         scope = self
         for part in path:
-            call = Call(part) if isinstance(part, str) else part
+            call = ModuleCall(part) if isinstance(part, str) else part
             if call not in scope.inside:
-                scope.inside[call] = Scope(call.name, call.number, scope)
+                scope.inside[call] = ModuleScope(call.name, call.number, scope)
             scope = scope.inside[call]
         return scope
 
-    def loop(self, name: str) -> Scope:
+    def loop(self, name: str) -> ModuleScope:
         """A new scope for the body of a loop."""
         number = 1 + sum(call.name == name for call in self.inside)
-        body = self.at([Call(name, number)])
+        body = self.at([ModuleCall(name, number)])
         body.is_loop = True
         return body
 
     @property
-    def line(self) -> list[Scope]:
+    def line(self) -> list[ModuleScope]:
         """The scopes from the root to this one."""
-        found: list[Scope] = []
-        scope: Scope | None = self
+        found: list[ModuleScope] = []
+        scope: ModuleScope | None = self
         while scope is not None:
             found.append(scope)
             scope = scope.parent
         return found[::-1]
 
     @property
-    def path(self) -> tuple[Call, ...]:
+    def path(self) -> tuple[ModuleCall, ...]:
         """Where it is below the root."""
-        return tuple(Call(scope.name, scope.number) for scope in self.line[1:])
+        return tuple(ModuleCall(scope.name, scope.number) for scope in self.line[1:])
 
     @property
     def names(self) -> list[str]:
         """The names of the modules around it and its own, outermost first."""
         return [scope.name for scope in self.line[1:]]
 
-    def is_inside(self, other: Scope) -> bool:
+    def is_inside(self, other: ModuleScope) -> bool:
         """Whether it is ``other`` or anywhere below it."""
         return other in self.line
 
 
-def common(scopes: Iterable[Scope]) -> Scope:
+def common(scopes: Iterable[ModuleScope]) -> ModuleScope:
     """The innermost scope that all of these are in."""
     lines = [scope.line for scope in scopes]
     found = lines[0][0]

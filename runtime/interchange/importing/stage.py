@@ -29,7 +29,7 @@ from gradwire.runtime.interchange.importing.imported import (
     UnsupportedError,
 )
 from gradwire.runtime.interchange.importing.paging import Paging
-from gradwire.runtime.interchange.importing.scopes import Part, Scope, own_name
+from gradwire.runtime.interchange.importing.scopes import ModuleScope, Part, own_name
 from gradwire.runtime.interchange.importing.settling import settle
 from gradwire.runtime.interchange.importing.shaping import Shaping
 from gradwire.runtime.interchange.importing.staged import (
@@ -76,7 +76,7 @@ class Stage(Shaping):
         self._trace = Trace()
         self._samples: dict[Value, Array] = {}
         """The numbers of leaves: of variables, and of inputs that have an example."""
-        self._root = Scope()
+        self._root = ModuleScope()
         self._scope = self._root
         self._written = ""
         self._operation: Operation | None = None
@@ -419,7 +419,7 @@ class Stage(Shaping):
         shape: Shape,
         dtype: str,
         array: Array | None,
-        scope: Scope,
+        scope: ModuleScope,
         given: Mapping[str, Any],
     ) -> Staged:
         value = self._traced_leaf(shape, dtype)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block, Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.importing.scopes import Scope
+    from gradwire.runtime.interchange.importing.scopes import ModuleScope
     from gradwire.runtime.interchange.importing.stage import Stage
 
 Operation: TypeAlias = "tuple[str, int]"
@@ -36,12 +36,12 @@ class StagedBlock:
 
     block: Block
     inputs: Mapping[str, Staged]
-    scope: Scope
+    scope: ModuleScope
     name: str = ""
     """The wanted name; empty for one by its type."""
     parameter: str = ""
     """The model's own name of the variable or input that this is."""
-    body: Scope | None = None
+    body: ModuleScope | None = None
     """The scope of the body that this Scan runs."""
     operation: Operation | None = None
     """The operation of the model that it is a part of."""

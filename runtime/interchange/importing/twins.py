@@ -15,7 +15,7 @@ from gradwire.blocks.library.sources import Variable
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.scopes import Scope
+    from gradwire.runtime.interchange.importing.scopes import ModuleScope
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
 
 SourceKey: TypeAlias = "tuple[StagedBlock | None, str, int]"
@@ -29,7 +29,7 @@ class Twin:
     reads from around it to what the later one reads in its place.
     """
 
-    first: Scope
+    first: ModuleScope
     blocks: dict[StagedBlock, StagedBlock] = field(default_factory=dict)
     outside: dict[SourceKey, Staged] = field(default_factory=dict)
 
@@ -39,12 +39,14 @@ def source_key(x: Staged) -> SourceKey:
     return (x.source, x.port, 0) if x.source is not None else (None, "", id(x))
 
 
-def find_twins(root: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]) -> dict[Scope, Twin]:
+def find_twins(
+    root: ModuleScope, arithmetic: Mapping[ModuleScope, Sequence[StagedBlock]]
+) -> dict[ModuleScope, Twin]:
     """The later calls that are like the first call of their module, by scope.
 
     ``arithmetic`` has the blocks of every scope and those inside it, without sources, in order.
     """
-    found: dict[Scope, Twin] = {}
+    found: dict[ModuleScope, Twin] = {}
     readers: dict[StagedBlock | None, set[tuple[str, ...]]] = defaultdict(set)
     for block in arithmetic.get(root, ()):
         for x in block.inputs.values():
@@ -66,9 +68,9 @@ def find_twins(root: Scope, arithmetic: Mapping[Scope, Sequence[StagedBlock]]) -
 
 
 def _twin(
-    first: Scope,
-    later: Scope,
-    arithmetic: Mapping[Scope, Sequence[StagedBlock]],
+    first: ModuleScope,
+    later: ModuleScope,
+    arithmetic: Mapping[ModuleScope, Sequence[StagedBlock]],
     shared: Container[StagedBlock | None],
 ) -> Twin | None:
     """How a later call corresponds to the first one; None where they differ."""
@@ -105,7 +107,7 @@ def _same_work(block: Block, like: Block) -> bool:
     return block.model_copy(update=unmarked) == like.model_copy(update=unmarked)
 
 
-def _below(scope: Scope, block: StagedBlock) -> list[tuple[str, int]]:
+def _below(scope: ModuleScope, block: StagedBlock) -> list[tuple[str, int]]:
     """Where a block stands inside a scope."""
     line = block.scope.line
     return [(inner.name, inner.number) for inner in line[line.index(scope) + 1 :]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.diagram.lesson import ShowStep
-from gradwire.runtime.lessons.answers import Sheet, lesson_digest, read_sheet
+from gradwire.runtime.lessons.answers import AnswerSheet, lesson_digest, read_sheet
 from gradwire.runtime.lessons.prediction import MOST_POINTS
 from gradwire.runtime.lessons.walk import Walk
 
@@ -100,7 +100,7 @@ def mark_class(diagram: Diagram, files: Sequence[Path]) -> ClassMarks:
     """
     Walk(diagram)
     digest = lesson_digest(diagram)
-    sheets: list[tuple[Path, Sheet]] = []
+    sheets: list[tuple[Path, AnswerSheet]] = []
     refused: list[FileError] = []
     for file in files:
         try:
@@ -119,7 +119,7 @@ def mark_class(diagram: Diagram, files: Sequence[Path]) -> ClassMarks:
     return ClassMarks(diagram.title, tuple(marks), tuple(refused))
 
 
-def mark(diagram: Diagram, sheet: Sheet, file: Path) -> Marks:
+def mark(diagram: Diagram, sheet: AnswerSheet, file: Path) -> Marks:
     """The marks of one learner. Raises FileError for answers that don't fit the lesson."""
     walk = Walk(diagram, sheet.seed)
     steps = walk.lesson.steps
@@ -138,7 +138,7 @@ def mark(diagram: Diagram, sheet: Sheet, file: Path) -> Marks:
     return Marks(sheet.learner, str(file), sheet.seed, tuple(found))
 
 
-def _play(walk: Walk, sheet: Sheet, number: int) -> None:
+def _play(walk: Walk, sheet: AnswerSheet, number: int) -> None:
     for taken in range(sheet.hints.get(number, 0)):
         if walk.hint() is None:
             raise _NoHint(
@@ -154,7 +154,7 @@ class _NoHint(GradwireError):
     """More hints are counted than a step has."""
 
 
-def _step_mark(walk: Walk, sheet: Sheet, number: int) -> StepMark:
+def _step_mark(walk: Walk, sheet: AnswerSheet, number: int) -> StepMark:
     outcome = walk.outcomes.get(number - 1)
     answer = sheet.answers.get(number)
     return StepMark(
@@ -169,7 +169,7 @@ def _step_mark(walk: Walk, sheet: Sheet, number: int) -> StepMark:
     )
 
 
-def _of_this_lesson(sheet: Sheet, file: Path, digest: str, title: str) -> Sheet:
+def _of_this_lesson(sheet: AnswerSheet, file: Path, digest: str, title: str) -> AnswerSheet:
     if sheet.lesson != digest:
         raise FileError(
             "These answers are to another lesson, or to another version of it.",
@@ -181,7 +181,7 @@ def _of_this_lesson(sheet: Sheet, file: Path, digest: str, title: str) -> Sheet:
     return sheet
 
 
-def _twice(sheet: Sheet, file: Path, sheets: Iterable[tuple[Path, Sheet]]) -> FileError:
+def _twice(sheet: AnswerSheet, file: Path, sheets: Iterable[tuple[Path, AnswerSheet]]) -> FileError:
     others = [
         str(other)
         for other, each in sheets

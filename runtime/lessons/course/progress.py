@@ -25,7 +25,7 @@ _MAX_TITLE = 300
 
 
 @dataclass(frozen=True)
-class Progress:
+class LessonProgress:
     """How far a person has come in one lesson: the last step that was shown (from 1 on), the most
     points that were reached, of how many, and whether the end was reached.
     """
@@ -36,10 +36,10 @@ class Progress:
     of: float = 0.0
     last: int = 1
 
-    def joined(self, later: Progress) -> Progress:
+    def joined(self, later: LessonProgress) -> LessonProgress:
         """This and a later attempt together: what was reached once stays."""
         best = later if later.best >= self.best else self
-        return Progress(later.title, self.done or later.done, best.best, best.of, later.last)
+        return LessonProgress(later.title, self.done or later.done, best.best, best.of, later.last)
 
 
 class ProgressFile:
@@ -51,7 +51,7 @@ class ProgressFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def read(self) -> dict[str, Progress]:
+    def read(self) -> dict[str, LessonProgress]:
         """All progress, the latest last; raises FileError if the file can't be read."""
         with system_errors(self.path, "read"):
             try:
@@ -60,7 +60,7 @@ class ProgressFile:
                 return {}
         return _parsed(data, str(self.path))
 
-    def of(self, digest: str, title: str = "") -> Progress | None:
+    def of(self, digest: str, title: str = "") -> LessonProgress | None:
         """The progress in a lesson; else that in the latest lesson of the same title, which may
         have been another version of it. None if there is none, or none that can be read.
         """
@@ -72,7 +72,7 @@ class ProgressFile:
             return known[digest]
         return next((p for p in reversed(known.values()) if title and p.title == title), None)
 
-    def put(self, digest: str, progress: Progress) -> Path | None:
+    def put(self, digest: str, progress: LessonProgress) -> Path | None:
         """Add what was reached in a lesson. Returns the place to which a damaged file was moved.
 
         Raises FileError if the file can't be written.
@@ -99,7 +99,7 @@ class ProgressFile:
                 return aside
         raise FileError("There are too many damaged files of progress.", path=str(self.path))
 
-    def _write(self, known: Mapping[str, Progress]) -> None:
+    def _write(self, known: Mapping[str, LessonProgress]) -> None:
         lessons = {
             digest: {
                 "title": each.title[:_MAX_TITLE],
@@ -127,7 +127,7 @@ def user_file() -> Path:
     return folder / "progress.json"
 
 
-def _parsed(data: bytes, path: str) -> dict[str, Progress]:
+def _parsed(data: bytes, path: str) -> dict[str, LessonProgress]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -140,7 +140,7 @@ def _parsed(data: bytes, path: str) -> dict[str, Progress]:
     raise found.in_text(text, path)
 
 
-def _lessons(document: Any) -> dict[str, Progress]:
+def _lessons(document: Any) -> dict[str, LessonProgress]:
     record = read_object(document, ())
     if record.get(FIELD) != VERSION:
         raise Flaw((), "This is no file of progress.", expected=f'"{FIELD}": {VERSION}')
@@ -148,7 +148,7 @@ def _lessons(document: Any) -> dict[str, Progress]:
     return {digest: _progress(entry, ("lessons", digest)) for digest, entry in lessons.items()}
 
 
-def _progress(value: Any, path: tuple[str | int, ...]) -> Progress:
+def _progress(value: Any, path: tuple[str | int, ...]) -> LessonProgress:
     record = read_object(value, path)
     kinds: dict[str, tuple[type, ...]] = {
         "title": (str,), "done": (bool,), "best": (int, float), "of": (int, float), "last": (int,),
@@ -158,4 +158,4 @@ def _progress(value: Any, path: tuple[str | int, ...]) -> Progress:
             raise Flaw(
                 (*path, key) if key in record else path, f"{key!r} is not what it should be."
             )
-    return Progress(**{key: record[key] for key in kinds})
+    return LessonProgress(**{key: record[key] for key in kinds})

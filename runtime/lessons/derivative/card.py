@@ -15,7 +15,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.gradient_check import Check, check_gradients
 from gradwire.runtime.flow.observed import ObservedFlow
 from gradwire.runtime.lessons.recording import record_run
-from gradwire.runtime.lessons.steps import Backward, Phase, Steps
+from gradwire.runtime.lessons.steps import BackwardStep, Phase, Steps
 from gradwire.runtime.lessons.words import arrival_text, return_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def derivative_card(
     steps = Steps(ObservedFlow(flow, {"": run}, diagram=session.diagram), run, {}, {})
     local = steps.local(path)
     backward = steps.of(Phase.BACKWARD, path) if run.losses else None
-    assert backward is None or isinstance(backward, Backward)
+    assert backward is None or isinstance(backward, BackwardStep)
     kind = program.block(path)
     return DerivativeCard(
         path,
@@ -111,7 +111,7 @@ def derivative_card(
     )
 
 
-def _inputs(local: LocalBlock, step: Backward | None) -> list[InputRule]:
+def _inputs(local: LocalBlock, step: BackwardStep | None) -> list[InputRule]:
     rules = local.rules()
     texts = {back.port: return_text(step, back, local) for back in step.returns} if step else {}
     (output, *_) = local.outputs
@@ -133,7 +133,7 @@ def _jacobian(local: LocalBlock, output: str, port: str) -> Array | None:
 
 
 def _product(
-    local: LocalBlock, output: str, port: str, step: Backward | None
+    local: LocalBlock, output: str, port: str, step: BackwardStep | None
 ) -> VectorJacobian | None:
     arrivals = () if step is None else step.arrivals
     arrived = {arrival.port.port: arrival.total for arrival in arrivals}

@@ -28,7 +28,7 @@ _SAME = frozenset({WIRE, CAST, BROADCAST, RESHAPE, LOSS_HEAD})
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class FormulaText:
     """A formula. ``constant`` is the number if it is one; ``is_truth`` marks Iverson brackets."""
 
     text: str
@@ -54,7 +54,7 @@ class Notation:
     separator: str
     unknown: str
 
-    def written(self, value: Value, names: Mapping[Value, Formula]) -> str:
+    def written(self, value: Value, names: Mapping[Value, FormulaText]) -> str:
         """The formula of a value in terms of named ones; empty if it is too long."""
         known = dict(names)
         pending = [value]
@@ -71,25 +71,25 @@ class Notation:
             pending += missing
         return known[value].text
 
-    def number(self, value: float) -> Formula:
+    def number(self, value: float) -> FormulaText:
         """A number as a constant."""
         text = number(value)
         binds = SUM if text.startswith("−") else ATOM
-        return Formula(text.replace("−", self.minus), binds, float(value))
+        return FormulaText(text.replace("−", self.minus), binds, float(value))
 
-    def _formula(self, value: Value, inputs: list[Formula]) -> Formula:
+    def _formula(self, value: Value, inputs: list[FormulaText]) -> FormulaText:
         primitive = value.primitive
         if primitive is CONSTANT:
             array = value.attributes["array"]
             is_one = array.size and (array == array.flat[0]).all()
-            return self.number(array.flat[0]) if is_one else Formula(self.unknown)
+            return self.number(array.flat[0]) if is_one else FormulaText(self.unknown)
         if primitive in _SAME:
             return inputs[0]
         if primitive is WHERE:
             return self._where(*inputs)
         return self._simpler(primitive, inputs) or self._applied(primitive, inputs)
 
-    def _simpler(self, primitive: Primitive, inputs: list[Formula]) -> Formula | None:
+    def _simpler(self, primitive: Primitive, inputs: list[FormulaText]) -> FormulaText | None:
         """Without a factor of 1 or −1."""
         if primitive is DIVIDE and inputs[1].constant == 1:
             return inputs[0]
@@ -100,14 +100,14 @@ class Notation:
                 return self._applied(NEGATIVE, [other])
         return None
 
-    def _applied(self, primitive: Primitive, inputs: Sequence[Formula]) -> Formula:
+    def _applied(self, primitive: Primitive, inputs: Sequence[FormulaText]) -> FormulaText:
         spelled = getattr(primitive.spelling, self.name)
         if spelled is None:
             spelled = self.upright.format(primitive.name.replace("_", self.underscore))
         text, binds = (spelled, "atom") if isinstance(spelled, str) else spelled
         if not _OPERAND.search(text):
             arguments = self.separator.join(formula.text for formula in inputs)
-            return Formula(f"{text}{self.group.format(arguments)}")
+            return FormulaText(f"{text}{self.group.format(arguments)}")
 
         def operand(match: re.Match[str]) -> str:
             formula, wanted = inputs["abc".index(match[1])], _BINDS[match[2] or "sum"]
@@ -115,9 +115,9 @@ class Notation:
 
         both = primitive is LOGICAL_AND and all(formula.is_truth for formula in inputs)
         is_truth = both or text.startswith(self.bracket.split("{}")[0])
-        return Formula(_OPERAND.sub(operand, text), _BINDS[binds], is_truth=is_truth)
+        return FormulaText(_OPERAND.sub(operand, text), _BINDS[binds], is_truth=is_truth)
 
-    def _where(self, condition: Formula, a: Formula, b: Formula) -> Formula:
+    def _where(self, condition: FormulaText, a: FormulaText, b: FormulaText) -> FormulaText:
         """A bracket times what is chosen, where the other is 0; else a function."""
         if b.constant == 0:
             chosen = condition if condition.is_truth else self._truth(condition.text)
@@ -126,11 +126,11 @@ class Notation:
             return self._product(b, self._truth(f"{self.negation}{condition.text}"))
         return self._applied(WHERE, (condition, a, b))
 
-    def _product(self, a: Formula, b: Formula) -> Formula:
+    def _product(self, a: FormulaText, b: FormulaText) -> FormulaText:
         return self._simpler(MULTIPLY, [a, b]) or self._applied(MULTIPLY, [a, b])
 
-    def _truth(self, text: str) -> Formula:
-        return Formula(self.bracket.format(text), is_truth=True)
+    def _truth(self, text: str) -> FormulaText:
+        return FormulaText(self.bracket.format(text), is_truth=True)
 
 
 LATEX = Notation(

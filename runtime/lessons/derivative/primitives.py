@@ -12,7 +12,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import Trace, sweep
 from gradwire.runtime.calculus.primitives.base import CAST, CONSTANT, LEAF, RESHAPE, WIRE
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.lessons.derivative.notation import PLAIN, SUM, Formula
+from gradwire.runtime.lessons.derivative.notation import PLAIN, SUM, FormulaText
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -29,7 +29,7 @@ _OTHER_FORM = {"broadcast_to": "repeated to", "reshape": "reshaped to"}
 
 
 @dataclass(frozen=True, eq=False)
-class Expression:
+class NamedFormula:
     """A formula over values that have names, and numbers where they are known."""
 
     value: Value
@@ -46,15 +46,15 @@ class Expression:
         numbers = {value: _formula(written(array)) for value, array in self.arrays.items()}
         return self._written(numbers)
 
-    def _written(self, names: Mapping[Value, Formula]) -> str:
+    def _written(self, names: Mapping[Value, FormulaText]) -> str:
         text = PLAIN.written(self.value, names)
         form = _OTHER_FORM.get(self.value.primitive.name)
         shape = " × ".join(map(str, self.value.shape)) or "a single number"
         return f"{text} {form} {shape}" if form and text else text
 
 
-def _formula(text: str) -> Formula:
-    return Formula(text, SUM) if text.startswith("−") else Formula(text)
+def _formula(text: str) -> FormulaText:
+    return FormulaText(text, SUM) if text.startswith("−") else FormulaText(text)
 
 
 class LocalPrimitive:
@@ -146,7 +146,7 @@ class BlockPrimitives:
             elif value.inputs and value.inputs[0] in names and _is_alias(value):
                 names[value] = names[value.inputs[0]]
             else:
-                text = PLAIN.written(value, {x: Formula(names[x]) for x in value.inputs})
+                text = PLAIN.written(value, {x: FormulaText(names[x]) for x in value.inputs})
                 names[value] = text if 0 < len(text) <= _LONGEST_NAME else PLAIN.unknown
         return names
 

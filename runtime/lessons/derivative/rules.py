@@ -8,7 +8,7 @@ from gradwire.blocks.terms import split_term
 from gradwire.runtime.calculus import sweep, unwrap
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.lessons.derivative.notation import LATEX, Formula
+from gradwire.runtime.lessons.derivative.notation import LATEX, FormulaText
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -23,17 +23,17 @@ def rules(block: IsolatedBlock) -> dict[str, str | None]:
     None where nothing goes back, empty where the formula would be too long.
     """
     outputs = block.output_values()
-    names: dict[Value, Formula] = {}
+    names: dict[Value, FormulaText] = {}
     heads = []
     for index, value in enumerate(outputs, 1):
         mark = "" if len(outputs) == 1 else f"_{{{index}}}"
         if not is_float(value.dtype):
             continue
         seed = value.trace.apply(LEAF, shape=value.shape, dtype=value.dtype)
-        names[unwrap(value)], names[seed] = Formula(f"y{mark}"), Formula(f"g{mark}")
+        names[unwrap(value)], names[seed] = FormulaText(f"y{mark}"), FormulaText(f"g{mark}")
         heads.append((value, seed))
     leaves = block.input_values()
-    names |= {leaf: Formula(port_name(port)) for port, leaf in leaves.items()}
+    names |= {leaf: FormulaText(port_name(port)) for port, leaf in leaves.items()}
     found = sweep(heads, leaves.values())
     return {
         port: None if leaf not in found else LATEX.written(found[leaf], names)

@@ -36,7 +36,7 @@ RELATIVE = 1e-6
 ABSOLUTE = 1e-12
 
 
-class Evaluation:
+class ExpressionEvaluation:
     """Computes parsed expressions. Every method raises ConditionError."""
 
     def __init__(self, text: str, facts: Facts) -> None:
@@ -160,7 +160,7 @@ class Evaluation:
             facts = self._facts.tried(trial_of(name, args))
         except GradwireError as error:
             raise ConditionError.of(error, offset_of(self._text, node)) from error
-        return Evaluation(self._text, facts).of(args[0])
+        return ExpressionEvaluation(self._text, facts).of(args[0])
 
     def _fact(self, node: ast.expr, name: str, paths: list[str]) -> Value:
         try:

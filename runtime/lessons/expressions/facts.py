@@ -15,7 +15,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.tools.contracts import Contract, Outcome, check_contracts, needs_run
-from gradwire.runtime.lessons.recording import Recording, record_step
+from gradwire.runtime.lessons.recording import RunRecording, record_step
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -53,7 +53,7 @@ class Facts:
         return self._tried[steps]
 
     @cached_property
-    def _recording(self) -> Recording:
+    def _recording(self) -> RunRecording:
         return record_step(self.session, self._losses)
 
     @cached_property

@@ -17,7 +17,7 @@ from gradwire.runtime.lessons.quiz.numbers import (
     presence_questions,
     value_questions,
 )
-from gradwire.runtime.lessons.quiz.question import Kind
+from gradwire.runtime.lessons.quiz.question import QuestionKind
 from gradwire.runtime.lessons.quiz.structure import state_questions, what_if_questions
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 _NUMBERS = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 0.5)
 """What the variables of further questions are."""
 _TRIES = 40
-_ASKING: dict[Kind, _Asking] = {
-    Kind.GRADIENT: gradient_questions,
-    Kind.STATE: state_questions,
-    Kind.PRESENCE: presence_questions,
-    Kind.WHAT_IF: what_if_questions,
-    Kind.VALUE: value_questions,
+_ASKING: dict[QuestionKind, _Asking] = {
+    QuestionKind.GRADIENT: gradient_questions,
+    QuestionKind.STATE: state_questions,
+    QuestionKind.PRESENCE: presence_questions,
+    QuestionKind.WHAT_IF: what_if_questions,
+    QuestionKind.VALUE: value_questions,
 }
 """The questions of each kind, in the order in which they take turns."""
-_ABOUT_NUMBERS = (Kind.GRADIENT, Kind.VALUE)
+_ABOUT_NUMBERS = (QuestionKind.GRADIENT, QuestionKind.VALUE)
 """Kinds that are asked again with other numbers."""
 
 
@@ -49,7 +49,7 @@ def quiz(
     count: int = 10,
     seed: int = 0,
     losses: Sequence[str] | None = None,
-    kinds: Collection[Kind] = tuple(Kind),
+    kinds: Collection[QuestionKind] = tuple(QuestionKind),
 ) -> list[Question]:
     """At most ``count`` questions; equal calls give equal ones. The session stays as it is.
 
@@ -64,7 +64,7 @@ def quiz(
     if count < 1:
         raise RunError("A quiz has questions.", expected="a count from 1 on", got=str(count))
     random = Random(seed)
-    found: dict[tuple[Kind, str, str], Question] = {}
+    found: dict[tuple[QuestionKind, str, str], Question] = {}
     original = dict(session.values)
     drawn = [name for name in session.program.trainable if not original[name].shape]
     try:

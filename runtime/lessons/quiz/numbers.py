@@ -20,7 +20,7 @@ from gradwire.runtime.lessons.misconceptions import (
     simple_distractors,
 )
 from gradwire.runtime.lessons.prediction import value_distractors
-from gradwire.runtime.lessons.quiz.question import Kind, Option, Question, options_of
+from gradwire.runtime.lessons.quiz.question import AnswerOption, Question, QuestionKind, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def gradient_questions(facts: Facts, random: Random) -> Iterator[Question]:
         options = options_of(_written(gradient), (*computed, *simple), random, _number(gradient))
         if options is not None:
             text = f"What is ∂({losses_of(facts)})/∂{path}?"
-            yield Question(Kind.GRADIENT, path, text, values_of(facts), options)
+            yield Question(QuestionKind.GRADIENT, path, text, values_of(facts), options)
 
 
 def presence_questions(facts: Facts, random: Random) -> Iterator[Question]:
@@ -81,10 +81,12 @@ def presence_questions(facts: Facts, random: Random) -> Iterator[Question]:
         else:
             right, why = _OTHER, f"Gradient reaches {path}, and it is not 0."
             names = {"0": "nothing arrives", "None": "None for a number"}
-        options = options_of(right, (Option(t, why, name) for t, name in names.items()), random)
+        options = options_of(
+            right, (AnswerOption(t, why, name) for t, name in names.items()), random
+        )
         assert options is not None  # the three texts differ
         text = f"What does {path} get as ∂({losses_of(facts)})/∂{path}: None, 0 or another number?"
-        yield Question(Kind.PRESENCE, path, text, values_of(facts), options)
+        yield Question(QuestionKind.PRESENCE, path, text, values_of(facts), options)
 
 
 def value_questions(facts: Facts, random: Random) -> Iterator[Question]:
@@ -104,7 +106,7 @@ def value_questions(facts: Facts, random: Random) -> Iterator[Question]:
         options = options_of(_written(value), wrong, random, _number(value))
         if options is not None:
             text = f"What is the value of {path}?"
-            yield Question(Kind.VALUE, port, text, values_of(facts), options)
+            yield Question(QuestionKind.VALUE, port, text, values_of(facts), options)
 
 
 def _wrong_values(facts: Facts, path: InstancePath, value: Array) -> Iterator[Distractor]:
@@ -125,9 +127,9 @@ def _gradients(facts: Facts) -> Mapping[InstancePath, Array | None]:
     return {InstancePath(name): gradient for name, gradient in run.gradients.items()}
 
 
-def _option(distractor: Distractor) -> Option:
+def _option(distractor: Distractor) -> AnswerOption:
     value = distractor.value
-    return Option(_written(value), distractor.feedback, distractor.name, _number(value))
+    return AnswerOption(_written(value), distractor.feedback, distractor.name, _number(value))
 
 
 def _number(value: Array | None) -> float | None:

@@ -16,7 +16,7 @@ MOST_OPTIONS = 4
 _FEWEST_WRONG = 2
 
 
-class Kind(StrEnum):
+class QuestionKind(StrEnum):
     """What a question is about."""
 
     GRADIENT = "gradient"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Option:
+class AnswerOption:
     """One answer: its text, what it says to who chose it, and the misconception behind it."""
 
     text: str
@@ -50,11 +50,11 @@ class Question:
     The texts of the options all differ, and one of them is right.
     """
 
-    kind: Kind
+    kind: QuestionKind
     place: str
     text: str
     values: Mapping[str, str]
-    options: tuple[Option, ...]
+    options: tuple[AnswerOption, ...]
     is_numerical: bool = False
     """Whether the number is to be typed where a platform can ask for one."""
 
@@ -70,12 +70,12 @@ class Question:
 
 
 def options_of(
-    right: str, wrong: Iterable[Option], random: Random, number: float | None = None
-) -> tuple[Option, ...] | None:
+    right: str, wrong: Iterable[AnswerOption], random: Random, number: float | None = None
+) -> tuple[AnswerOption, ...] | None:
     """The right answer and the first wrong ones that differ from it and from each other, in any
     order; None where fewer than two differ.
     """
-    found: dict[str, Option] = {right: Option(right, "Right.", number=number)}
+    found: dict[str, AnswerOption] = {right: AnswerOption(right, "Right.", number=number)}
     for option in wrong:
         if len(found) < MOST_OPTIONS:
             found.setdefault(option.text, option)

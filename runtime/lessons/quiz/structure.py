@@ -10,7 +10,7 @@ from gradwire.runtime.flow.tools.interventions import CloseStop, OpenStop
 from gradwire.runtime.flow.tools.whatif import WhatIf
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.quiz.numbers import losses_of, values_of
-from gradwire.runtime.lessons.quiz.question import Kind, Option, Question, options_of
+from gradwire.runtime.lessons.quiz.question import AnswerOption, Question, QuestionKind, options_of
 
 if TYPE_CHECKING:
     from random import Random
@@ -47,11 +47,11 @@ def state_questions(facts: Facts, random: Random) -> Iterator[Question]:
     for wire in dict.fromkeys((*first.values(), *wires)):
         state = states[wire]
         why = observed.verdict(wire).sentence
-        wrong = [Option(other.row.title, why, name) for other, name in _WRONG[state].items()]
+        wrong = [AnswerOption(other.row.title, why, name) for other, name in _WRONG[state].items()]
         options = options_of(state.row.title, wrong, random)
         if options is not None:
             text = f"Which state is the wire into {wire} in, for {losses_of(facts)}?"
-            yield Question(Kind.STATE, wire, text, values_of(facts), options)
+            yield Question(QuestionKind.STATE, wire, text, values_of(facts), options)
 
 
 def what_if_questions(facts: Facts, random: Random) -> Iterator[Question]:
@@ -73,16 +73,16 @@ def what_if_questions(facts: Facts, random: Random) -> Iterator[Question]:
         others = _names(name for name in gradients if name not in after)
         change = f"It is {_listed(after)}: follow the routes from the loss with {path} {verb}."
         wrong = [
-            Option(_listed(before), change, f"{verb} stops change nothing"),
-            Option(_listed([*gradients]), change, "all variables get gradient"),
-            Option(_listed(gained), change, "only what is behind the stop counts"),
-            Option(_listed(kept), change, "other routes overlooked"),
-            Option(_listed(others), change, "the other way round"),
+            AnswerOption(_listed(before), change, f"{verb} stops change nothing"),
+            AnswerOption(_listed([*gradients]), change, "all variables get gradient"),
+            AnswerOption(_listed(gained), change, "only what is behind the stop counts"),
+            AnswerOption(_listed(kept), change, "other routes overlooked"),
+            AnswerOption(_listed(others), change, "the other way round"),
         ]
         options = options_of(_listed(after), wrong, random)
         if options is not None:
             text = f"If {path} were {verb}, which variables would get a gradient?"
-            yield Question(Kind.WHAT_IF, path, text, values_of(facts), options)
+            yield Question(QuestionKind.WHAT_IF, path, text, values_of(facts), options)
 
 
 def _after(facts: Facts, stop: InstancePath, is_open: bool, losses: tuple[str, ...]) -> list[str]:

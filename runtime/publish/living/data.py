@@ -11,7 +11,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.data.rows import Stream
 from gradwire.runtime.engine.lowering import lower
-from gradwire.runtime.engine.session.store import Store
+from gradwire.runtime.engine.session.store import ValueStore
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS
 from gradwire.runtime.flow.structure.disagreements import disagreements
@@ -29,7 +29,7 @@ from gradwire.runtime.publish.living.computing.tape import Tape, tape_of
 from gradwire.runtime.publish.living.drawn.picture import pictures
 from gradwire.runtime.publish.living.drawn.views import shown_views
 from gradwire.runtime.publish.living.lesson import FOR_ANYONE, Exercise, lesson_data
-from gradwire.runtime.publish.living.reasons import Verdicts, block_data
+from gradwire.runtime.publish.living.reasons import PageVerdicts, block_data
 from gradwire.runtime.publish.living.trials import PageTrials
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _seed_wires(program: Program) -> list[list[str]]:
 
 def _leaves(program: Program) -> dict[str, Any]:
     """Sources and literals: what they are, and their numbers."""
-    store = Store(program.sources())
+    store = ValueStore(program.sources())
     found = {}
     for path, leaf in program.leaves.items():
         array = store.value(path, leaf)
@@ -175,7 +175,7 @@ def _doubts(diagram: Diagram) -> dict[str, Any]:
 
 
 def _verdicts(switches: Switches, most: int, program: Program) -> dict[str, Any]:
-    found = Verdicts(program)
+    found = PageVerdicts(program)
     for setting in switches.settings(most):
         found.add(switches, setting)
     return found.data

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.lesson import LessonStep
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.lessons.texts import Slot
+    from gradwire.runtime.lessons.texts import TextSlot
 
 Tree: TypeAlias = "list[Tree] | str | float | bool | None"
 
@@ -109,7 +109,7 @@ def lesson_data(
 
 
 def text_parts(
-    text: str, published: Callable[[Slot], str | None] = lambda slot: None
+    text: str, published: Callable[[TextSlot], str | None] = lambda slot: None
 ) -> list[Tree]:
     """The parts of a text; ``published`` is what an expression is worth that a page can't compute,
     None for the others.
@@ -118,7 +118,7 @@ def text_parts(
     return [part if isinstance(part, str) else _slot(part, published(part)) for part in parts]
 
 
-def _slot(slot: Slot, published: str | None = None) -> Tree:
+def _slot(slot: TextSlot, published: str | None = None) -> Tree:
     if published is not None:
         return [["published", published]]
     tree = tree_of(slot.condition.tree)

@@ -83,7 +83,7 @@ def _passed(instance: Instance) -> dict[str, str]:
 # ---- what structure says ------------------------------------------------------------------------
 
 
-class Verdicts:
+class PageVerdicts:
     """Why each wire and variable gets a gradient, for every combination of switches and loss."""
 
     def __init__(self, program: Program) -> None:

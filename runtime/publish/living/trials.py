@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.tools.interventions import Intervention
-    from gradwire.runtime.lessons.texts import Slot
+    from gradwire.runtime.lessons.texts import TextSlot
     from gradwire.runtime.publish.living.computing.switches import Switches
 
 
@@ -56,7 +56,7 @@ class PageTrials:
         block = self._program.block(stop)
         return isinstance(block, StopGradient) and bool(block.spare)
 
-    def published(self, slot: Slot) -> str | None:
+    def published(self, slot: TextSlot) -> str | None:
         """What an expression is worth that a page can't compute; None for the others."""
         steps = (step for trial in trials_in(slot.condition.tree) for step in trial)
         if all(map(self._follows, steps)):

@@ -36,7 +36,7 @@ _MARKS = ("circle", "square", "triangle", "diamond")
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnCurve:
     """A line through points (n,), with how far their numbers spread; NaN breaks it."""
 
     x: Floats
@@ -61,7 +61,7 @@ class Panel:
     """What the axis from left to right is of."""
     x: Axis
     y: Axis
-    lines: tuple[Drawn, ...]
+    lines: tuple[DrawnCurve, ...]
     ticks: tuple[float, ...] | None = None
     """Where the axis from left to right is marked; None for round numbers."""
 
@@ -72,7 +72,7 @@ class Figure:
 
     title: str
     panels: tuple[Panel, ...]
-    legend: tuple[tuple[str, Drawn], ...] = ()
+    legend: tuple[tuple[str, DrawnCurve], ...] = ()
     caption: tuple[str, ...] = field(default=())
 
 
@@ -192,7 +192,7 @@ def _places(panel: Panel, x: Floats, y: Floats, left: float, top: float) -> Floa
     )
 
 
-def _band(panel: Panel, line: Drawn, left: float, top: float) -> Iterator[str]:
+def _band(panel: Panel, line: DrawnCurve, left: float, top: float) -> Iterator[str]:
     """The area from the least numbers to the largest, in the pieces that are known."""
     low = _places(panel, line.x, line.low, left, top)
     high = _places(panel, line.x, line.high, left, top)
@@ -204,7 +204,7 @@ def _band(panel: Panel, line: Drawn, left: float, top: float) -> Iterator[str]:
             yield f'<path d="M{path}Z" fill="{_hex(line.colour)}" fill-opacity="{opacity}"/>'
 
 
-def _line(panel: Panel, line: Drawn, left: float, top: float) -> Iterator[str]:
+def _line(panel: Panel, line: DrawnCurve, left: float, top: float) -> Iterator[str]:
     colour = _hex(line.colour)
     places = _places(panel, line.x, line.middle, left, top)
     for piece in _pieces(places):
@@ -231,7 +231,7 @@ def _line(panel: Panel, line: Drawn, left: float, top: float) -> Iterator[str]:
         )
 
 
-def _mark(line: Drawn, x: float, y: float) -> str:
+def _mark(line: DrawnCurve, x: float, y: float) -> str:
     shape = {
         "circle": f"M{x - 3.6:.1f} {y:.1f}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z",
         "square": f"M{x - 3.3:.1f} {y - 3.3:.1f}h6.6v6.6h-6.6Z",

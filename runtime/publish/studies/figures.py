@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.flow.words.formatting import number as number_text
-from gradwire.runtime.publish.studies.drawing import Drawn, Figure, Panel
+from gradwire.runtime.publish.studies.drawing import DrawnCurve, Figure, Panel
 from gradwire.runtime.training.studies.results import finite, shown
 from gradwire.runtime.training.studies.task import VALIDATION
 from gradwire.runtime.training.studies.varying import SEED
@@ -93,13 +93,13 @@ def _over_parameter(
 
 def _line(
     name: str, number: str, members: Sequence[Combination], colour: Colour, mark: int
-) -> Drawn:
+) -> DrawnCurve:
     """The mean of a number over a parameter, with the least and the largest over the seeds."""
     ordered = sorted(members, key=lambda each: float(each.settings[name]))
     x = [float(each.settings[name]) for each in ordered]
     numbers = [each.values(number) for each in ordered]
     several = any(len(values) > 1 for values in numbers)
-    return Drawn(
+    return DrawnCurve(
         np.array(x),
         *_spread(numbers),
         colour,
@@ -203,14 +203,14 @@ def _panels_of(
             yield _title(loss) + told, loss, value
 
 
-def _curve(curves: Sequence[LossCurve], colour: Colour) -> Drawn:
+def _curve(curves: Sequence[LossCurve], colour: Colour) -> DrawnCurve:
     """The mean of losses at each iteration that any has, with the least and the largest."""
     at: dict[int, list[float]] = {}
     for curve in curves:
         for step, value in zip(curve.steps, curve.values, strict=True):
             at.setdefault(step, []).append(value)
     steps = sorted(at)
-    return Drawn(np.array(steps, np.float64), *_spread(at[step] for step in steps), colour)
+    return DrawnCurve(np.array(steps, np.float64), *_spread(at[step] for step in steps), colour)
 
 
 # ---- shared --------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def _title(number: str) -> str:
     return f"{PortPath(_port(number)).short}{rows}"
 
 
-def _shared_axis(lines: Iterable[Drawn]) -> Axis:
+def _shared_axis(lines: Iterable[DrawnCurve]) -> Axis:
     """An axis for the numbers of lines; logarithmic if they are positive and far apart."""
     ends = [array for line in lines for array in (line.low, line.high, line.middle)]
     known = [value for array in ends for value in array.tolist() if math.isfinite(value)]

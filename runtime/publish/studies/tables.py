@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.data.files.csv_text import csv_text
-from gradwire.runtime.publish.text import Part, Table
+from gradwire.runtime.publish.text import Part, TextTable
 from gradwire.runtime.training.studies.results import deviation, finite, mean, shown
 from gradwire.runtime.training.studies.varying import SEED
 
@@ -30,7 +30,7 @@ def results_parts(results: Results) -> list[Part]:
     head = (*names, *results.measured, "ended", "seconds")
     rows = [_row(each, names, results.measured) for each in combinations[:MOST_ROWS]]
     title = f"Mean ± standard deviation over {seeds} seeds" if seeds > 1 else "Results"
-    parts.append(Table(title, head, tuple(rows)))
+    parts.append(TextTable(title, head, tuple(rows)))
     if len(combinations) > MOST_ROWS:
         parts.append(f"… and {len(combinations) - MOST_ROWS:,} more combinations.")
     return parts + reasons_parts(results)
@@ -91,7 +91,7 @@ def reasons_parts(results: Results) -> list[Part]:
         others = f" and {more[kind] - 1} more" if more[kind] > 1 else ""
         rows.append((training + others, kind[1], reason))
     head = ("training", "status", "reason")
-    return [Table("Not trained to the end", head, tuple(rows))] if rows else []
+    return [TextTable("Not trained to the end", head, tuple(rows))] if rows else []
 
 
 def _summary(results: Results, combinations: Sequence[Combination]) -> str:

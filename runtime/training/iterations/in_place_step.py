@@ -21,7 +21,7 @@ from gradwire.runtime.training.iterations.flat_buffers import (
     in_order,
 )
 from gradwire.runtime.training.iterations.protocols import Sizes
-from gradwire.runtime.training.iterations.tables import Table
+from gradwire.runtime.training.iterations.tables import SparseTable
 from gradwire.runtime.training.optimisers import rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.optimisers.clipping import clip_gradients
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.plan.updates import Update
+    from gradwire.runtime.engine.plan.updates import ArrayUpdate
     from gradwire.runtime.engine.session.resident import Resident, ResidentCall
     from gradwire.runtime.engine.session.updating import Pending
     from gradwire.runtime.training.optimisers.update_program import UpdateProgram
@@ -47,7 +47,7 @@ class _ParameterGroup(NamedTuple):
     weight_decay: float
     slots: Mapping[str, Array]
     """The optimiser's state, by name."""
-    updates: dict[UpdateProgram, Update]
+    updates: dict[UpdateProgram, ArrayUpdate]
     """How they move, by what an update does."""
 
 
@@ -100,7 +100,7 @@ class InPlaceOptimiserStep:
         self._pass = FlatBuffer() if self.rule.accumulate > 1 else self._gradient
         self._parts: list[_ParameterGroup] = []
         self._meters: list[_Meter] = []
-        self._tables: list[Table] = []
+        self._tables: list[SparseTable] = []
         self._values = FlatBuffer()
         self._call: ResidentCall
         self._resident: Resident
@@ -138,7 +138,7 @@ class InPlaceOptimiserStep:
             for name in tables:
                 array = values.arrays[name]
                 slots = self._arithmetic.slots(array)
-                self._tables.append(Table(name, array, slots, lr, decay))
+                self._tables.append(SparseTable(name, array, slots, lr, decay))
 
     def reset(self) -> None:
         """The variables may have other values than the last update left."""

@@ -25,7 +25,7 @@ from gradwire.runtime.training.records import StepRecord
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.engine import Stage
+    from gradwire.runtime.engine.engine import LoopPhase
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.session.looped import Looped
 
@@ -59,7 +59,7 @@ class Action(NamedTuple):
         return self.kind, self.part.name, done
 
 
-class Planned(NamedTuple):
+class PlannedIteration(NamedTuple):
     """An iteration that is to be made."""
 
     number: int
@@ -73,7 +73,7 @@ def planned(
     order: Sequence[tuple[str, LoopedOptimiserStep, bool]],
     averages: Sequence[LoopedAverage],
     updates: dict[str, int],
-) -> Planned:
+) -> PlannedIteration:
     """An iteration, given what happens in order and the updates so far by name, which are counted
     on.
     """
@@ -89,13 +89,13 @@ def planned(
     for average in averages:
         count = updates[average.name] = updates[average.name] + 1
         actions.append(Action("average", average, average.recorded(count), count))
-    return Planned(number, actions, tuple(action.form for action in actions))
+    return PlannedIteration(number, actions, tuple(action.form for action in actions))
 
 
 class IterationLoop:
     """The loop for iterations of one form."""
 
-    def __init__(self, looped: Looped, healthy: Value, plan: Planned) -> None:
+    def __init__(self, looped: Looped, healthy: Value, plan: PlannedIteration) -> None:
         self._looped = looped
         self._staging = Staging(looped.program.trace, healthy)
         self._changing = looped.changing()
@@ -111,7 +111,7 @@ class IterationLoop:
         self._ahead: dict[Value, tuple[Sequence[int], Array]] = {}
 
     def run(
-        self, plans: Sequence[Planned], session: Session
+        self, plans: Sequence[PlannedIteration], session: Session
     ) -> tuple[list[StepRecord], DivergedError | None]:
         """Make these iterations; see ``Iterations.make``."""
         first = session.step_number
@@ -127,7 +127,7 @@ class IterationLoop:
             records.append(told.record)
         return records, None
 
-    def _stage(self, action: Action) -> Stage:
+    def _stage(self, action: Action) -> LoopPhase:
         part, trace, staging = action.part, self._looped.program.trace, self._staging
         rows = [
             leaf(trace, np.zeros(len(recording.scalars), dtype))
@@ -159,7 +159,7 @@ class IterationLoop:
         step = self._looped.program.trace.step
         return [*self._changing, *([] if step is None else [step])]
 
-    def _rows(self, plans: Sequence[Planned], first: int) -> Rows:
+    def _rows(self, plans: Sequence[PlannedIteration], first: int) -> Rows:
         found: Rows = []
         made = 0
         for place, stage in enumerate(self._stages):
@@ -208,7 +208,9 @@ class IterationLoop:
 class _Outcome:
     """What the results of one iteration say; counts its passes and updates."""
 
-    def __init__(self, plan: Planned, results: Sequence[Sequence[Any]], session: Session) -> None:
+    def __init__(
+        self, plan: PlannedIteration, results: Sequence[Sequence[Any]], session: Session
+    ) -> None:
         self._session, self._number = session, plan.number
         self.error: DivergedError | None = None
         self._losses: dict[str, float] = {}

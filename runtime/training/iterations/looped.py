@@ -9,7 +9,11 @@ import numpy as np
 
 from gradwire.runtime.training.iterations.flat_buffers import variable_specs
 from gradwire.runtime.training.iterations.in_place import actions
-from gradwire.runtime.training.iterations.iteration_loop import IterationLoop, Planned, planned
+from gradwire.runtime.training.iterations.iteration_loop import (
+    IterationLoop,
+    PlannedIteration,
+    planned,
+)
 from gradwire.runtime.training.iterations.looped_steps import LoopedAverage, LoopedOptimiserStep
 from gradwire.runtime.training.iterations.staging import leaf
 
@@ -95,10 +99,10 @@ class LoopedIterations:
         self._looped.moved()
         return records, error
 
-    def _planned(self, first: int, count: int) -> list[Planned]:
+    def _planned(self, first: int, count: int) -> list[PlannedIteration]:
         """The next iterations, as long as they do the same."""
         updates = {part.name: part.updates for _, parts in self.parts() for part in parts}
-        found: list[Planned] = []
+        found: list[PlannedIteration] = []
         for number in range(first, first + count):
             optimisers = [
                 optimiser for optimiser in self.optimisers if number % optimiser.rule.every == 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.engine import Stage
+from gradwire.runtime.engine.engine import LoopPhase
 from gradwire.runtime.engine.norms import square_of
 from gradwire.runtime.engine.plan.simplify import leaves_of
 
@@ -62,14 +62,16 @@ class Staging:
         self._trace, self._xp = trace, trace.xp
         self._healthy = healthy
 
-    def collect(self, given: Pass, into: Mapping[str, Value], changing: Iterable[Value]) -> Stage:
+    def collect(
+        self, given: Pass, into: Mapping[str, Value], changing: Iterable[Value]
+    ) -> LoopPhase:
         """A pass that hands its gradients on in leaves, by variable. Results: see ``measured``."""
         gradients = {into[path]: gradient for path, gradient in given.gradients.items()}
         return self._pass(given, gradients, changing)
 
     def accumulate(
         self, given: Pass, into: Mapping[str, Value], changing: Iterable[Value], times: int
-    ) -> Stage:
+    ) -> LoopPhase:
         """More passes, whose gradients are added to leaves. Results: see ``measured``."""
         sums = {into[path]: into[path] + gradient for path, gradient in given.gradients.items()}
         return self._pass(given, sums, changing)._replace(times=times)
@@ -80,7 +82,7 @@ class Staging:
         divisor: int,
         clip: Clip | None,
         moves: Sequence[ParameterUpdates],
-    ) -> Stage:
+    ) -> LoopPhase:
         """An update of variables by gradients.
 
         Results: the sums of the squares of the gradients before clipping, after it, and of the
@@ -105,7 +107,7 @@ class Staging:
         writes[self._healthy] = fine
         return self._stage(writes, (before, after, squares, fine), rows)
 
-    def average(self, blends: Sequence[AverageUpdate]) -> Stage:
+    def average(self, blends: Sequence[AverageUpdate]) -> LoopPhase:
         """An update of an average; no results."""
         writes: dict[Value, Value] = {}
         for blend in blends:
@@ -127,20 +129,20 @@ class Staging:
 
     def _pass(
         self, given: Pass, hands_on: Mapping[Value, Value], changing: Iterable[Value]
-    ) -> Stage:
+    ) -> LoopPhase:
         results = self.measured(given)
         healthy = self._xp.logical_and(self._healthy, results[-1])
         read = set(leaves_of([healthy, *hands_on.values(), *results]))
         rows = tuple(row for row in changing if row in read)
-        return Stage({self._healthy: healthy}, results, rows, hands_on=hands_on)
+        return LoopPhase({self._healthy: healthy}, results, rows, hands_on=hands_on)
 
     def _stage(
         self, writes: Mapping[Value, Value], results: tuple[Value, ...], rows: Iterable[Value]
-    ) -> Stage:
+    ) -> LoopPhase:
         """A stage for healthy iterations, with those of ``rows`` that it reads."""
         read = set(leaves_of([*writes.values(), *results]))
         rows = tuple(row for row in rows if row in read)
-        return Stage(writes, results=results, rows=rows, guard=self._healthy)
+        return LoopPhase(writes, results=results, rows=rows, guard=self._healthy)
 
     def _replayed(
         self, recording: Recording, scalars: Value, arrays: Sequence[Value]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 
 
-class Table:
+class SparseTable:
     """A variable whose gradient has few rows, for methods that a gradient of 0 leaves idle.
 
     A step costs as much as these rows: what the other rows have is known from the steps before,

@@ -9,7 +9,7 @@ from gradwire.runtime.training.process.messages import Branch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gradwire.runtime.training.curves import Recording
+    from gradwire.runtime.training.curves import CurveRecording
     from gradwire.runtime.training.process.messages import About, Event, States
 
 
@@ -19,7 +19,7 @@ class FollowedCourse:
     One thread may let it ``follow`` while others read.
     """
 
-    def __init__(self, recording: Recording, about: About) -> None:
+    def __init__(self, recording: CurveRecording, about: About) -> None:
         self.recording = recording
         self.recording.losses = about.losses
         self._about = about

@@ -80,7 +80,7 @@ class WantFrame(NamedTuple):
     """Give the next frame; there is none until the one before has been shown."""
 
 
-class Pace(NamedTuple):
+class PlayPace(NamedTuple):
     """Make so many steps a second; None for as many as possible."""
 
     pace: float | None
@@ -188,7 +188,7 @@ class About:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class CoursesReport:
     """What became of the courses since the report before, and what a job has to say."""
 
     begun: int

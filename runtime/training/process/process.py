@@ -12,10 +12,10 @@ from typing import IO, TypeAlias
 from gradwire.runtime.data.progress import report
 from gradwire.runtime.engine.compilation import Compilation, tell
 from gradwire.runtime.interpreters import PATIENCE, blas_threads, processors, start, why_ended
-from gradwire.runtime.training.process.messages import Forget, Reading, Refuse, Report
+from gradwire.runtime.training.process.messages import CoursesReport, Forget, Reading, Refuse
 from gradwire.runtime.training.process.transport import packed, receive, send
 
-Listener: TypeAlias = "Callable[[Report | Ended], object]"
+Listener: TypeAlias = "Callable[[CoursesReport | Ended], object]"
 """Takes what a process answers, in a thread of its own."""
 
 
@@ -91,8 +91,8 @@ class CourseProcess:
         if (listener := self.listener) is not None:
             listener(Ended(why_ended(code)))
 
-    def _take(self, answer: Report | Reading | Compilation) -> None:
-        if isinstance(answer, Report):
+    def _take(self, answer: CoursesReport | Reading | Compilation) -> None:
+        if isinstance(answer, CoursesReport):
             if (listener := self.listener) is not None:
                 listener(answer)
             return

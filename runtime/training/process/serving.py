@@ -23,6 +23,7 @@ from gradwire.runtime.training.process.messages import (
     About,
     Begin,
     Branch,
+    CoursesReport,
     Drop,
     Event,
     Forget,
@@ -30,11 +31,10 @@ from gradwire.runtime.training.process.messages import (
     Go,
     Job,
     Numbers,
-    Pace,
     Play,
+    PlayPace,
     Reading,
     Refuse,
-    Report,
     States,
     Stop,
     Take,
@@ -112,7 +112,7 @@ class Server:
             control.stop()
         elif isinstance(command, WantFrame):
             control.want_frame()
-        elif isinstance(command, Pace):
+        elif isinstance(command, PlayPace):
             control.pace = command.pace
         elif isinstance(command, Take):
             control.edit(command.edit)
@@ -197,7 +197,7 @@ class Server:
         self, serial: int, frame: Frame | None, *, problem: str = "", is_end: bool = False
     ) -> None:
         about = [_about(course) for course in self._courses]
-        self._send(Report(self._begun, about, self._events, serial, frame, is_end, problem))
+        self._send(CoursesReport(self._begun, about, self._events, serial, frame, is_end, problem))
         for events in self._events:
             events.clear()
 

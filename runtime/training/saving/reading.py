@@ -11,7 +11,7 @@ from pathlib import Path
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data.files.csv_text import unguarded
 from gradwire.runtime.diagram.files.storage import text_of
-from gradwire.runtime.training.curves import MOST, Recording
+from gradwire.runtime.training.curves import MOST, CurveRecording
 from gradwire.runtime.training.history import History
 from gradwire.runtime.training.saving.history_files import JSON_LINES
 
@@ -24,7 +24,7 @@ _OTHERS = ("lr/", "grad_norm/", "gradient/", "update/", "dead/")
 _VALIDATION = "validation/"
 
 
-def read_recordings(path: str | Path) -> list[Recording]:
+def read_recordings(path: str | Path) -> list[CurveRecording]:
     """The runs in a file: ``history.jsonl`` or ``history.csv`` of a training, or the CSV file of
     exported curves; or in the folder of a training.
 
@@ -47,14 +47,14 @@ def read_recordings(path: str | Path) -> list[Recording]:
     return found
 
 
-def _of_history(history: History) -> Recording:
-    made = Recording()
+def _of_history(history: History) -> CurveRecording:
+    made = CurveRecording()
     for step, numbers in history.rows():
         made.add(step, numbers)
     return made
 
 
-def _read_csv(path: Path) -> list[Recording]:
+def _read_csv(path: Path) -> list[CurveRecording]:
     rows = _rows(path)
     number, header = next(rows, (1, []))
     has_runs = header[:1] == ["run"]
@@ -66,7 +66,7 @@ def _read_csv(path: Path) -> list[Recording]:
         raise _bad(path, number, f"the column {twice[:80]!r} is there twice", "a name for each")
     if len(names) > 3 * MOST:
         raise _bad(path, number, f"it has {len(names):,} columns", f"at most {3 * MOST:,}")
-    found: dict[str, Recording] = {}
+    found: dict[str, CurveRecording] = {}
     for number, cells in rows:
         if len(cells) != len(header):
             raise _bad(path, number, f"it has {len(cells)} cells", f"{len(header)}")
@@ -75,7 +75,7 @@ def _read_csv(path: Path) -> list[Recording]:
         if run not in found:
             if len(found) == MOST_RUNS:
                 raise _bad(path, number, "it begins one run too many", f"at most {MOST_RUNS}")
-            found[run] = Recording(run)
+            found[run] = CurveRecording(run)
         elif step <= found[run].step:
             raise _bad(path, number, f"step {step} is not after the one before", "steps that grow")
         numbers = {
@@ -138,7 +138,7 @@ def _number(path: Path, line: int, name: str, cell: str) -> float:
     return number
 
 
-def _losses(recording: Recording) -> tuple[str, ...]:
+def _losses(recording: CurveRecording) -> tuple[str, ...]:
     """The curves that are losses: a training names them before the rates of its optimisers.
 
     Where there are no rates, those that were validated, or the first one.

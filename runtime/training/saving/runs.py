@@ -30,7 +30,7 @@ from gradwire.runtime.training.saving.checkpoint import (
 )
 from gradwire.runtime.training.saving.history_files import HISTORIES, HistoryFiles
 from gradwire.runtime.training.saving.locking import LOCK, FolderLock
-from gradwire.runtime.training.watch import Watch
+from gradwire.runtime.training.watch import AlarmWatch
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -93,7 +93,7 @@ class TrainingRun:
         self._saved_at = time.monotonic()
         self.alarms: list[Alarm] = []
         """What went wrong, each trouble of a block once."""
-        self._watch = Watch(trainer)
+        self._watch = AlarmWatch(trainer)
 
     def __enter__(self) -> Self:
         if self._resume is not None:

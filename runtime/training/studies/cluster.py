@@ -22,7 +22,7 @@ from gradwire.runtime.version import __version__
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from gradwire.runtime.training.studies.task import Stop, Task, Work
+    from gradwire.runtime.training.studies.task import Stop, StudyWork, TrainingTask
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})")
 PATIENCE = 20.0
@@ -34,8 +34,8 @@ _LOST = 30.0
 
 
 def on_cluster(
-    work: Work,
-    tasks: list[Task],
+    work: StudyWork,
+    tasks: list[TrainingTask],
     scheduler: str,
     stop: Stop = lambda: False,
     patience: float = PATIENCE,
@@ -76,7 +76,7 @@ def _threads(client: Client) -> int:
     return sum(client.nthreads().values()) if client.status == "running" else 0
 
 
-def _same(work: Work) -> Work:
+def _same(work: StudyWork) -> StudyWork:
     return work
 
 

@@ -38,7 +38,7 @@ _FLAGS = (os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
           | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0))  # fmt: skip
 
 
-class Settings(Record):
+class StudySettings(Record):
     """What decides every number of a study."""
 
     report: Literal["study-settings"] = "study-settings"
@@ -60,7 +60,7 @@ class Settings(Record):
         measures: Sequence[Measure],
         steps: int | None,
         variants: Mapping[str, Variant] | None = None,
-    ) -> Settings:
+    ) -> StudySettings:
         """The settings of a study of a diagram."""
         return cls(
             varied={name: tuple(values) for name, values in varied.items()},
@@ -71,14 +71,14 @@ class Settings(Record):
             diagram=fingerprint(diagram, values=True),
         )
 
-    def differences(self, now: Settings) -> list[str]:
+    def differences(self, now: StudySettings) -> list[str]:
         """What differs in other settings, in a few words each."""
         before, after = self.model_dump(mode="json"), now.model_dump(mode="json")
         found = block_differences(before.pop("diagram"), after.pop("diagram"))
         return found + differences(before, after)
 
 
-def stored_settings(folder: Path) -> Settings:
+def stored_settings(folder: Path) -> StudySettings:
     """The settings of the study in a folder. Raises FileError."""
     path = folder / SETTINGS
     if not path.exists():
@@ -88,7 +88,7 @@ def stored_settings(folder: Path) -> Settings:
             next_step="Name the folder that --out named, or begin one with --out.",
         )
     try:
-        return Settings.model_validate(parse(text_of(path), str(path)))
+        return StudySettings.model_validate(parse(text_of(path), str(path)))
     except ValidationError:
         raise FileError("These are not the settings of a study.", path=str(path)) from None
 
@@ -108,7 +108,7 @@ class StudyFolder:
     ``notes`` tell. Raises FileError if the settings differ.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: StudySettings) -> None:
         self.folder = folder
         self.notes: list[str] = []
         self.done: dict[str, Trained] = {}

@@ -17,7 +17,7 @@ from gradwire.runtime.training.process.transport import packed, receive, send
 from gradwire.runtime.training.studies.task import Trained, train
 
 if TYPE_CHECKING:
-    from gradwire.runtime.training.studies.task import Stop, Task, Work
+    from gradwire.runtime.training.studies.task import Stop, StudyWork, TrainingTask
 
 _PATIENCE = 0.2
 """Seconds between two looks at whether to stop."""
@@ -26,7 +26,7 @@ _PATIENCE = 0.2
 class _Worker:
     """A process that trains one task after the other."""
 
-    def __init__(self, work: Work, heard: SimpleQueue[_Heard]) -> None:
+    def __init__(self, work: StudyWork, heard: SimpleQueue[_Heard]) -> None:
         self.number: int | None = None
         """The task that it has; None while it waits for one."""
         self._began = 0.0
@@ -41,7 +41,7 @@ class _Worker:
         ).start()
         self._send(work)
 
-    def begin(self, number: int, task: Task) -> None:
+    def begin(self, number: int, task: TrainingTask) -> None:
         """Give it a task, while it waits for one."""
         self.number, self._began = number, time.perf_counter()
         self._send(task)
@@ -58,7 +58,7 @@ class _Worker:
         with suppress(OSError):  # what could not be sent
             self._tasks.close()
 
-    def _send(self, message: Work | Task) -> None:
+    def _send(self, message: StudyWork | TrainingTask) -> None:
         with suppress(OSError):  # that it has ended is heard
             send(self._tasks, packed(message))
 
@@ -75,7 +75,7 @@ _Heard: TypeAlias = "tuple[_Worker, Trained | None]"
 
 
 def in_processes(
-    work: Work, tasks: list[Task], workers: int, stop: Stop = lambda: False
+    work: StudyWork, tasks: list[TrainingTask], workers: int, stop: Stop = lambda: False
 ) -> Iterator[tuple[int, Trained]]:
     """Train in so many processes; see ``Runner``.
 
@@ -113,15 +113,15 @@ def in_processes(
 def main() -> None:
     """Train each task that comes through a pipe, and send back how it ended."""
     commands, answers = pipes()
-    work: Work = receive(commands)
-    tasks: SimpleQueue[Task] = SimpleQueue()
+    work: StudyWork = receive(commands)
+    tasks: SimpleQueue[TrainingTask] = SimpleQueue()
     threading.Thread(target=_await, args=(commands, tasks), daemon=True).start()
     with suppress(OSError):  # nobody reads any more
         while True:
             send(answers, packed(train(work, tasks.get())))
 
 
-def _await(commands: IO[bytes], tasks: SimpleQueue[Task]) -> None:
+def _await(commands: IO[bytes], tasks: SimpleQueue[TrainingTask]) -> None:
     """Take what comes; end this process, whatever it computes, as soon as nobody writes."""
     with suppress(EOFError):
         while True:

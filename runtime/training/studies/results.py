@@ -16,8 +16,8 @@ from gradwire.runtime.training.studies.varying import SEED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gradwire.runtime.training.studies.task import Runner, Trained, Work
-    from gradwire.runtime.training.studies.varying import Planned
+    from gradwire.runtime.training.studies.task import Runner, StudyWork, Trained
+    from gradwire.runtime.training.studies.varying import PlannedTraining
 
 
 def finite(values: Iterable[float]) -> tuple[float, ...]:
@@ -73,7 +73,7 @@ class Results:
     """How the trainings of a study ended; those that are not there have not ended yet."""
 
     varied: Mapping[str, Sequence[Any]]
-    planned: Sequence[Planned]
+    planned: Sequence[PlannedTraining]
     trained: Mapping[int, Trained]
     """By number of the planned training."""
 
@@ -88,7 +88,7 @@ class Results:
         names = (name for _, training in self.ended() for name in training.measured)
         return tuple(dict.fromkeys(names))
 
-    def ended(self) -> list[tuple[Planned, Trained]]:
+    def ended(self) -> list[tuple[PlannedTraining, Trained]]:
         """The trainings that have ended, in the order of the plan."""
         return [(self.planned[number], self.trained[number]) for number in sorted(self.trained)]
 
@@ -102,9 +102,9 @@ class Results:
 
 
 def carry_out(
-    work: Work,
+    work: StudyWork,
     varied: Mapping[str, Sequence[Any]],
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedTraining],
     run: Runner,
     folder: StudyFolder | None = None,
     show: Callable[[Trained], object] = lambda trained: None,

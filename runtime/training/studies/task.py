@@ -41,7 +41,7 @@ Number: TypeAlias = Annotated[float, Field(allow_inf_nan=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StudyWork:
     """What all trainings of a study have in common."""
 
     diagram: str
@@ -60,7 +60,7 @@ class Work:
     @classmethod
     def on(
         cls, diagram: Diagram, measures: Iterable[Measure] = (), *, validate: bool = True
-    ) -> Work:
+    ) -> StudyWork:
         """The work of a study of a diagram."""
         folder = None if diagram.folder is None else str(diagram.folder)
         allowed = tuple(map(str, allowed_data()))
@@ -68,7 +68,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TrainingTask:
     """What is different in one training: the variant, the seed, the number of iterations."""
 
     variant: Variant
@@ -105,11 +105,11 @@ class Trained(Record):
 
 Stop: TypeAlias = Callable[[], bool]
 """Asked after each iteration whether to give up."""
-Runner: TypeAlias = Callable[["Work", "list[Task]"], "Iterator[tuple[int, Trained]]"]
+Runner: TypeAlias = Callable[["StudyWork", "list[TrainingTask]"], "Iterator[tuple[int, Trained]]"]
 """Trains each task, and gives its number and how it ended as soon as it has, in any order."""
 
 
-def open_session(work: Work, task: Task) -> Session:
+def open_session(work: StudyWork, task: TrainingTask) -> Session:
     """The session of a training, at its start."""
     for path in work.allowed:
         allow_data(path)
@@ -117,7 +117,7 @@ def open_session(work: Work, task: Task) -> Session:
     return seeded(diagram, task.seed, engine=work.engine.open())
 
 
-def require_runnable(work: Work, task: Task) -> None:
+def require_runnable(work: StudyWork, task: TrainingTask) -> None:
     """Raise what keeps a task from being trained: a recipe that does not fit, no such port."""
     session = open_session(work, task)
     for measure in work.measures:
@@ -129,7 +129,7 @@ def require_runnable(work: Work, task: Task) -> None:
     Trainer(session, validate=0)
 
 
-def train(work: Work, task: Task, stop: Stop = lambda: False) -> Trained | None:
+def train(work: StudyWork, task: TrainingTask, stop: Stop = lambda: False) -> Trained | None:
     """Train, and measure; None if it was stopped. Whatever goes wrong is said in the result."""
     began = time.perf_counter()
     curves: dict[str, Curve] = {}
@@ -156,7 +156,7 @@ def train(work: Work, task: Task, stop: Stop = lambda: False) -> Trained | None:
 
 
 def in_this_process(
-    work: Work, tasks: list[Task], stop: Stop = lambda: False
+    work: StudyWork, tasks: list[TrainingTask], stop: Stop = lambda: False
 ) -> Iterator[tuple[int, Trained]]:
     """Train one task after the other; see ``Runner``."""
     for number, task in enumerate(tasks):
@@ -183,7 +183,7 @@ def _diagram(text: str, folder: str | None) -> Diagram:
 
 
 def _measured(
-    work: Work, trainer: Trainer, losses: Mapping[str, float]
+    work: StudyWork, trainer: Trainer, losses: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
     session = trainer.session
     if not work.measures:

@@ -14,7 +14,7 @@ from gradwire.runtime.diagram import MAIN
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Variant
 from gradwire.runtime.training.studies.recipes import UnknownField, field_names, with_fields
-from gradwire.runtime.training.studies.task import Task
+from gradwire.runtime.training.studies.task import TrainingTask
 from gradwire.runtime.training.studies.values import MOST
 from gradwire.runtime.training.studies.variants import with_variant
 from gradwire.runtime.training.trainer import DEFAULT
@@ -27,16 +27,16 @@ SEED, STEPS = "seed", "steps"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedTraining:
     """A training of a study: what is varied in it, by name, and its task."""
 
     settings: Mapping[str, Any]
-    task: Task
+    task: TrainingTask
 
 
 def plan(
     diagram: Diagram, varied: Mapping[str, Sequence[Any]], steps: int | None = None
-) -> list[Planned]:
+) -> list[PlannedTraining]:
     """A training for each combination of values, those of the last name next to each other.
 
     Raises ParameterError for names that mean nothing in the diagram, for values that can't be, and
@@ -50,11 +50,11 @@ def plan(
     found = []
     for values in product(*varied.values()):
         settings = dict(zip(varied, values, strict=True))
-        found.append(Planned(settings, _task(diagram, settings, steps)))
+        found.append(PlannedTraining(settings, _task(diagram, settings, steps)))
     return found
 
 
-def _task(diagram: Diagram, settings: Mapping[str, Any], steps: int | None) -> Task:
+def _task(diagram: Diagram, settings: Mapping[str, Any], steps: int | None) -> TrainingTask:
     blocks: dict[str, dict[str, Any]] = {}
     fields: dict[str, Any] = {}
     for name, value in settings.items():
@@ -74,7 +74,7 @@ def _task(diagram: Diagram, settings: Mapping[str, Any], steps: int | None) -> T
         raise _unknown(diagram, training, str(unknown)) from None
     except GradwireError as error:
         raise _unfit(settings, error) from None
-    return Task(variant, settings.get(SEED, 0), settings.get(STEPS, steps))
+    return TrainingTask(variant, settings.get(SEED, 0), settings.get(STEPS, steps))
 
 
 def _require_count(name: str, value: Any) -> None:

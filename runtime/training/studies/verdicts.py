@@ -10,13 +10,13 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.training.studies.results import Results, carry_out, deviation, finite, mean
 from gradwire.runtime.training.studies.task import (
     Runner,
-    Task,
-    Work,
+    StudyWork,
+    TrainingTask,
     in_this_process,
     require_runnable,
 )
 from gradwire.runtime.training.studies.variants import with_variant
-from gradwire.runtime.training.studies.varying import SEED, Planned
+from gradwire.runtime.training.studies.varying import SEED, PlannedTraining
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
@@ -27,7 +27,7 @@ VARIANT = "variant"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VariantOutcome:
     """The numbers of one variant, one for each seed; NaN where the training diverged or failed."""
 
     variant: str
@@ -50,7 +50,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StudyVerdict:
     """A claim, and for how many seeds it holds."""
 
     claim: Claim
@@ -68,8 +68,8 @@ class StudyResult:
     """What a study found: the numbers of each variant, and a verdict on each claim."""
 
     study: Study
-    outcomes: Mapping[str, Outcome]
-    verdicts: tuple[Verdict, ...]
+    outcomes: Mapping[str, VariantOutcome]
+    verdicts: tuple[StudyVerdict, ...]
     results: Results
 
     @property
@@ -80,7 +80,7 @@ class StudyResult:
 
 def planned_study(
     study: Study, diagram: Diagram, *, seeds: int | None = None, steps: int | None = None
-) -> tuple[Work, dict[str, list[str | int]], list[Planned]]:
+) -> tuple[StudyWork, dict[str, list[str | int]], list[PlannedTraining]]:
     """The trainings of a study: each variant once for each seed, what that varies, and what all
     have in common.
 
@@ -89,13 +89,17 @@ def planned_study(
     """
     count = study.seeds if seeds is None else seeds
     iterations = study.steps if steps is None else steps
-    work = Work.on(diagram, (study.measure,), validate=False)
+    work = StudyWork.on(diagram, (study.measure,), validate=False)
     planned = []
     for name, variant in study.variants.items():
         with_variant(diagram, variant)
-        require_runnable(work, Task(variant))
+        require_runnable(work, TrainingTask(variant))
         for seed in range(count):
-            planned.append(Planned({VARIANT: name, SEED: seed}, Task(variant, seed, iterations)))
+            planned.append(
+                PlannedTraining(
+                    {VARIANT: name, SEED: seed}, TrainingTask(variant, seed, iterations)
+                )
+            )
     return work, {VARIANT: list(study.variants), SEED: list(range(count))}, planned
 
 
@@ -119,7 +123,7 @@ def run_study(
 def judged_study(study: Study, results: Results) -> StudyResult:
     """The verdicts on a study whose trainings have ended."""
     outcomes = {
-        str(each.settings[VARIANT]): Outcome(
+        str(each.settings[VARIANT]): VariantOutcome(
             str(each.settings[VARIANT]), each.values(study.measure.port)
         )
         for each in results.combinations()
@@ -128,7 +132,7 @@ def judged_study(study: Study, results: Results) -> StudyResult:
     return StudyResult(study, outcomes, verdicts, results)
 
 
-def judged(claim: Claim, outcomes: Mapping[str, Outcome]) -> Verdict:
+def judged(claim: Claim, outcomes: Mapping[str, VariantOutcome]) -> StudyVerdict:
     """For how many seeds a claim holds."""
     own = outcomes[claim.variant].values
     less = outcomes[claim.more_than].values if claim.more_than is not None else None
@@ -142,4 +146,4 @@ def judged(claim: Claim, outcomes: Mapping[str, Outcome]) -> Verdict:
             and (less is None or value > less[seed])
             and (more is None or value < more[seed])
         )
-    return Verdict(claim, fulfilled, len(own))
+    return StudyVerdict(claim, fulfilled, len(own))

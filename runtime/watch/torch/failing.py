@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
-from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.step import SourceLine, shown
 from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
-    from gradwire.runtime.watch.step import Step
+    from gradwire.runtime.watch.step import RecordedStep
 
 _AGAIN = (
     "goes into a graph a second time, which an earlier call has freed: something that an earlier "
@@ -32,7 +32,7 @@ _FROM_EARLIER = (
 _NONE = "is called of what has no gradient to compute"
 
 
-class Calls:
+class ModelCalls:
     """How the model was called since the last step: what a loss without gradient is due to."""
 
     def __init__(self) -> None:
@@ -54,14 +54,16 @@ class Calls:
             self._without = f"was called{place}"
 
     def failed(
-        self, error: RuntimeError, tensors: Sequence[Any], model: Any, recorded: Step | None
+        self, error: RuntimeError, tensors: Sequence[Any], model: Any, recorded: RecordedStep | None
     ) -> tuple[str, str]:
         """What to say of an error of ``backward``, and the line of its call; empty for others."""
-        line = shown(Line(*user_line()))
+        line = shown(SourceLine(*user_line()))
         text = self._said(str(error), tensors, model, recorded)
         return f"backward(){f' ({line})' if line else ''} {text}" if text else "", line
 
-    def _said(self, error: str, tensors: Sequence[Any], model: Any, recorded: Step | None) -> str:
+    def _said(
+        self, error: str, tensors: Sequence[Any], model: Any, recorded: RecordedStep | None
+    ) -> str:
         node = next(self._older(tensors), None)
         call = None if recorded is None or node is None else recorded.made(node._sequence_nr())
         earlier = "" if call is None else f", the result of {call.name} ({shown(call.line)})"

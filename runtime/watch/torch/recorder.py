@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradwire.runtime.interchange.importing.torch.calls import Calls
+from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
 from gradwire.runtime.interchange.importing.torch.capture.frames import region, user_line
 from gradwire.runtime.interchange.importing.torch.capture.modes import (
     FunctionMode,
@@ -25,15 +25,15 @@ from gradwire.runtime.interchange.importing.torch.capture.modes import (
 )
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf, node_of
 from gradwire.runtime.watch.step import (
-    Call,
     Change,
-    Fate,
+    GradientFate,
     Kind,
-    Leaf,
-    Line,
-    Region,
+    NoGradRegion,
+    RecordedStep,
     Returned,
-    Step,
+    SourceLine,
+    StepCall,
+    StrayLeaf,
     shown,
 )
 from gradwire.runtime.watch.torch.hooks import Hook, uncompiled
@@ -63,30 +63,30 @@ _IGNORED = frozenset(
 _sequence: Callable[[], int] = torch.autograd._get_sequence_nr
 
 
-class Recorder:
+class StepRecorder:
     """Records what the thread does that enters it. Not thread-safe.
 
     What fails in it never reaches the program: recording ends, and ``failure`` says why.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.step = Step(began=_sequence())
+        self.step = RecordedStep(began=_sequence())
         self.failure: Exception | None = None
         self.active = False
         self._modules = dict(model.named_modules())
-        self._calls = Calls()
+        self._calls = ModuleCalls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
         self._path: tuple[Part, ...] | None = ()
         """Of the innermost module; None where it has yet to be found."""
-        self._region: Region | None = None
+        self._region: NoGradRegion | None = None
         self._inside: list[set[int]] = []
         """For each custom function that runs what it has read."""
         self._at: dict[int, tuple[weakref.ref[Any], int, int]] = {}
         """By identity: the tensor, its value, and its version then."""
         self._floats: dict[float, int] = {}
         """Python numbers that were tensors."""
-        self._leaves: dict[int, tuple[weakref.ref[Any], Line]] = {}
+        self._leaves: dict[int, tuple[weakref.ref[Any], SourceLine]] = {}
         self._ends: list[int] = []
         """The sequence numbers of all calls."""
         self._hooks = ExitStack()
@@ -161,7 +161,7 @@ class Recorder:
                 continue
             place = bisect_right(self._ends, node._sequence_nr())
             call = self.step.calls[place] if place < len(self._ends) else None
-            if call is not None and call.fate is Fate.TRACKED and node is not made:
+            if call is not None and call.fate is GradientFate.TRACKED and node is not made:
                 found.extend(call.outputs)
                 continue
             pending.extend(following for following, _ in node.next_functions if following)
@@ -170,12 +170,12 @@ class Recorder:
 
     def _joined(self, name: str, tensor: Any, inputs: Sequence[int]) -> int:
         number = self._new(tensor)
-        fate = Fate.TRACKED if tensor.requires_grad else Fate.CUT
-        self._add(Call(name, _line(), self._here(), tuple(inputs), (number,), fate, None,
+        fate = GradientFate.TRACKED if tensor.requires_grad else GradientFate.CUT
+        self._add(StepCall(name, _line(), self._here(), tuple(inputs), (number,), fate, None,
                        _sequence()))  # fmt: skip
         return number
 
-    def _add(self, call: Call) -> None:
+    def _add(self, call: StepCall) -> None:
         self.step.calls.append(call)
         self._ends.append(call.sequence)
 
@@ -265,8 +265,8 @@ class Recorder:
                 self._came_back(name, outputs)
             return
         fate = _fate(outputs)
-        if name.startswith("data.") and fate is Fate.TRACKED:
-            fate = Fate.CUT
+        if name.startswith("data.") and fate is GradientFate.TRACKED:
+            fate = GradientFate.CUT
         region = None
         if not torch.is_grad_enabled() and not self._inside:
             region = self._region or self._opened()
@@ -276,14 +276,18 @@ class Recorder:
             bases = (x._base for x in outputs if x._is_view() and x._base is not None)
             outputs = [*outputs, *bases]
         made = tuple(self._new(x) for x in outputs)
-        self._add(Call(name, line, self._here(), tuple(inputs), made, fate, region, _sequence()))
+        self._add(
+            StepCall(name, line, self._here(), tuple(inputs), made, fate, region, _sequence())
+        )
 
     def _leaves_torch(self, name: str, inputs: Sequence[int], result: Any) -> None:
         step, number = self.step, len(self.step.kinds)
         step.kinds.append(step.kinds[inputs[0]])
         step.tracked.append(False)
-        self._add(Call(name, _line(), self._here(), tuple(inputs), (number,), Fate.LEFT, None,
-                       _sequence()))  # fmt: skip
+        made, fate = (number,), GradientFate.LEFT
+        self._add(
+            StepCall(name, _line(), self._here(), tuple(inputs), made, fate, None, _sequence())
+        )
         if isinstance(result, float):
             self._floats[result] = number
 
@@ -296,12 +300,12 @@ class Recorder:
         if self.active:
             self._came_back("from_numpy", [tensor])
 
-    def _opened(self) -> Region:
+    def _opened(self) -> NoGradRegion:
         """What turned gradient off, and where."""
         if (off := turned_off()) is not None:
             return off
         name = "inference_mode" if torch.is_inference_mode_enabled() else region()
-        return Region(name or "set_grad_enabled", _line())
+        return NoGradRegion(name or "set_grad_enabled", _line())
 
     def written_before(self, error: str) -> str:
         """The writes that an error of ``backward`` may be about: into tensors of the shape that it
@@ -357,10 +361,10 @@ class Recorder:
             self._inside[-1].update(inputs, enclosed)
         region = None if is_on else self._region or self._opened()
         made = tuple(self._new(x) for x in outputs)
-        call = Call(name, _line(), self._here(), tuple(inputs), made, _fate(outputs), region,
+        call = StepCall(name, _line(), self._here(), tuple(inputs), made, _fate(outputs), region,
                     _sequence(), tuple(enclosed))  # fmt: skip
         self._add(call)
-        if call.fate is not Fate.TRACKED or name in _TRANSPARENT | _REENTRANT:
+        if call.fate is not GradientFate.TRACKED or name in _TRANSPARENT | _REENTRANT:
             return
         slots = [self._number(x) if isinstance(x, torch.Tensor) else None for x in args]
         node = next(x.grad_fn for x in outputs if x.requires_grad)
@@ -409,7 +413,7 @@ class Recorder:
         self.active = False
         self._hooks.close()
         self.step.leaves = {
-            number: Leaf(line, leaf() is None, id(leaf()))
+            number: StrayLeaf(line, leaf() is None, id(leaf()))
             for number, (leaf, line) in self._leaves.items()
         }
         self._at.clear()
@@ -422,7 +426,7 @@ class _Entered(NamedTuple):
     """What was so when a custom function began."""
 
     inputs: list[int]
-    region: Region | None
+    region: NoGradRegion | None
     is_on: bool
 
 
@@ -431,7 +435,7 @@ class _Listener(FunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.recorders: list[Recorder] = []
+        self.recorders: list[StepRecorder] = []
         self._patches = ExitStack()
         self._depth = 0
         """Calls that it is told of; PyTorch has put the mode aside meanwhile, and puts it back."""
@@ -493,7 +497,7 @@ class _Listener(FunctionMode):
 _local = threading.local()
 
 
-def _listen(recorder: Recorder) -> Callable[[], None]:
+def _listen(recorder: StepRecorder) -> Callable[[], None]:
     """Tell a recorder of all calls in this thread; what ends it."""
     listener = getattr(_local, "listener", None)
     if listener is None:
@@ -533,8 +537,8 @@ def _from_numpy_patched(listener: _Listener) -> Iterator[None]:
         torch.from_numpy = real
 
 
-def _line() -> Line:
-    return Line(*user_line())
+def _line() -> SourceLine:
+    return SourceLine(*user_line())
 
 
 _names: dict[Any, str] = {}
@@ -556,11 +560,11 @@ def _tensors(result: Any) -> list[Any]:
     return []
 
 
-def _fate(outputs: Sequence[Any]) -> Fate:
+def _fate(outputs: Sequence[Any]) -> GradientFate:
     if any(x.requires_grad for x in outputs):
-        return Fate.TRACKED
+        return GradientFate.TRACKED
     floats = any(x.is_floating_point() or x.is_complex() for x in outputs)
-    return Fate.CUT if floats else Fate.INTEGER
+    return GradientFate.CUT if floats else GradientFate.INTEGER
 
 
 def _is_in_place(name: str) -> bool:

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
-from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.step import SourceLine, shown
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.measures import is_finite, parameters_of
 from gradwire.runtime.watch.torch.processes import is_distributed
@@ -57,7 +57,7 @@ def set_random_state(state: Any) -> None:
 
 
 @dataclass(eq=False)
-class Forward:
+class ModelCall:
     """One call of the model in a step: what it was given, and what came back to its results."""
 
     args: Sequence[Any]
@@ -68,16 +68,16 @@ class Forward:
     """The gradients that arrived at its results, by their places."""
 
 
-class Called(NamedTuple):
+class ReplayedCall(NamedTuple):
     """A call in the replay."""
 
     sequence: int
     name: str
-    line: Line
+    line: SourceLine
 
 
 @dataclass(frozen=True, eq=False)
-class Blame:
+class ReplayFindings:
     """What a replay has found: sentences, and the places they name."""
 
     sentences: tuple[str, ...] = ()
@@ -89,22 +89,22 @@ class _Looking(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotat
 
     def __init__(self) -> None:
         super().__init__()
-        self.first: tuple[Called, tuple[int, ...]] | None = None
-        self.calls: list[Called] = []
+        self.first: tuple[ReplayedCall, tuple[int, ...]] | None = None
+        self.calls: list[ReplayedCall] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         outputs = list(tensors_in(result))
         if outputs and (self.first is None or any(x.requires_grad for x in outputs)):
             name = getattr(func, "__name__", "")
-            call = Called(torch.autograd._get_sequence_nr(), name, Line(*user_line()))
+            call = ReplayedCall(torch.autograd._get_sequence_nr(), name, SourceLine(*user_line()))
             self.calls.append(call)
             bad = [x for x in outputs if not is_finite(x)]
             if self.first is None and bad and name not in _FILLING and _is_new(args, kwargs, bad):
                 self.first = call, tuple(bad[0].shape)
         return result
 
-    def of(self, node: Any) -> Called:
+    def of(self, node: Any) -> ReplayedCall:
         """The call that made a node of autograd."""
         place = bisect_left([call.sequence for call in self.calls], node._sequence_nr() + 1)
         return self.calls[min(place, len(self.calls) - 1)]
@@ -133,7 +133,7 @@ def tensors_in(x: Any) -> Iterator[Any]:
 
 
 def blamed(
-    model: Any, forwards: Sequence[Forward], wrong: Callable[[Any], bool], *, whole: bool
+    model: Any, forwards: Sequence[ModelCall], wrong: Callable[[Any], bool], *, whole: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a replay of the calls of a step says of where a gradient first goes ``wrong``, or why
     there is none; and the lines that it names.
@@ -154,7 +154,9 @@ def blamed(
     return (), ()
 
 
-def replayed(model: Any, forward: Forward, wrong: Callable[[Any], bool], *, whole: bool) -> Blame:
+def replayed(
+    model: Any, forward: ModelCall, wrong: Callable[[Any], bool], *, whole: bool
+) -> ReplayFindings:
     """What made gradients wrong in a call of the model, and values that are not finite.
 
     ``wrong`` tells whether a gradient is. With ``whole`` a node is blamed if all it sends on is
@@ -195,7 +197,7 @@ def replayed(model: Any, forward: Forward, wrong: Callable[[Any], bool], *, whol
             places.append(shown(call.line))
             what = "turns all gradient into 0" if whole else "is the first to give one not finite"
             said.append(f"{call.name} ({places[-1]}) {what}, in backward.")
-    return Blame(tuple(said), tuple(places))
+    return ReplayFindings(tuple(said), tuple(places))
 
 
 def _blamed(

@@ -14,18 +14,18 @@ from torch.autograd.grad_mode import inference_mode, no_grad, set_grad_enabled
 from torch.utils import checkpoint
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import called_in, user_line
-from gradwire.runtime.watch.step import Line, Region
+from gradwire.runtime.watch.step import NoGradRegion, SourceLine
 
 
 class _Last(threading.local):
     """What turned gradient off last in a thread."""
 
     by: Any = None
-    region: Region | None = None
+    region: NoGradRegion | None = None
 
     def note(self, by: Any, was_on: bool) -> None:
         if was_on and not torch.is_grad_enabled():
-            self.by, self.region = by, Region(type(by).__name__, Line(*user_line()))
+            self.by, self.region = by, NoGradRegion(type(by).__name__, SourceLine(*user_line()))
 
     def forget(self) -> None:
         self.by = self.region = None
@@ -49,12 +49,12 @@ class _Patches:
 _last, _patches = _Last(), _Patches()
 
 
-def turned_off() -> Region | None:
+def turned_off() -> NoGradRegion | None:
     """What has turned gradient off; None where it is on, or that was not noted."""
     if torch.is_grad_enabled():
         return None
     if _last.region is None and called_in(("forward",), checkpoint.__file__):
-        return Region("checkpoint", Line(*user_line()))
+        return NoGradRegion("checkpoint", SourceLine(*user_line()))
     return _last.region
 
 

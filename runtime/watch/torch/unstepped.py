@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
-from gradwire.runtime.watch.reasons import Found, Trouble
-from gradwire.runtime.watch.step import Line, shown
+from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.step import SourceLine, shown
 from gradwire.runtime.watch.torch.measures import Updates
 from gradwire.runtime.watch.torch.owners import owned_by
 from gradwire.runtime.watch.torch.scaling import is_skipped
@@ -28,7 +28,7 @@ class Unstepped:
         self._trained = trained
         self._sample: Updates | None = None
         self._calls = 0
-        self._line = Line()
+        self._line = SourceLine()
 
     def backward(self) -> bool:
         """``backward`` is called; whether that is to be looked at now."""
@@ -37,7 +37,7 @@ class Unstepped:
             self._sample = Updates(self._trained)
             self._sample.take()
         elif self._calls == _FEW:
-            self._line = Line(*user_line())
+            self._line = SourceLine(*user_line())
         return self._calls == _MANY
 
     @property
@@ -70,7 +70,7 @@ class Unstepped:
             )
         at = f" ({line})" if line else ""
         text = f"backward(){at} was called {self._calls} times, and {why}"
-        return Found(Trouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
+        return Found(ParameterTrouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
 
 
 def _is_optimizer(x: Any) -> bool:

@@ -19,14 +19,14 @@ from gradwire.runtime.watch.findings import Findings
 from gradwire.runtime.watch.reasons import (
     Found,
     NotFiniteError,
+    ParameterTrouble,
     Reason,
-    Trouble,
     grouped,
     reason,
 )
-from gradwire.runtime.watch.report import Report, Row
+from gradwire.runtime.watch.report import ParameterRow, Report
 from gradwire.runtime.watch.torch import listening
-from gradwire.runtime.watch.torch.failing import Calls
+from gradwire.runtime.watch.torch.failing import ModelCalls
 from gradwire.runtime.watch.torch.hooks import Hook
 from gradwire.runtime.watch.torch.measures import is_not_finite, is_zero, norms, parameters_of
 from gradwire.runtime.watch.torch.moves import LONG, PATIENCE, Moves
@@ -45,9 +45,9 @@ from gradwire.runtime.watch.torch.processes import (
     is_sharded,
     needs_all,
 )
-from gradwire.runtime.watch.torch.recorder import Recorder
+from gradwire.runtime.watch.torch.recorder import StepRecorder
 from gradwire.runtime.watch.torch.replaying import (
-    Forward,
+    ModelCall,
     blamed,
     has_drawn,
     random_state,
@@ -64,7 +64,7 @@ from gradwire.runtime.watch.torch.whole_step import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
-    from gradwire.runtime.watch.step import Step
+    from gradwire.runtime.watch.step import RecordedStep
 
 _EVALUATIONS = 3
 """Calls without gradient before anything was trained that are recorded, each in place of the one
@@ -113,8 +113,8 @@ class Watch:
         self._on_look, self._source = on_look, source
         self._parameters = parameters_of(self._inner)
         self._trained = {n: p for n, p in self._parameters.items() if p.requires_grad}
-        self._recorder: Recorder | None = None
-        self._recorded: Step | None = None
+        self._recorder: StepRecorder | None = None
+        self._recorded: RecordedStep | None = None
         self._made: Structure | None = None
         """The structure of that step, once something has asked for it."""
         self._recorded_at = 0
@@ -126,15 +126,15 @@ class Watch:
         self._is_told_infinite = False
         self.diagnosis: Diagnosis | None = None
         """What the doctor says of the last step that was captured whole."""
-        self._forwards: list[Forward] = []
+        self._forwards: list[ModelCall] = []
         self._draws: bool | None = None
         """Whether a recorded call of the model has drawn numbers from NumPy; None before one."""
         self._loss: Any = None
-        self._calls = Calls()
+        self._calls = ModelCalls()
         self._moves = Moves(self._trained)
         self._norms: list[float | None] = []
         """The norm of each gradient at the last look, in the order of the parameters."""
-        self._times: dict[tuple[str, Trouble], int] = {}
+        self._times: dict[tuple[str, ParameterTrouble], int] = {}
         self._looks = 0
         self._came: set[str] = set()
         """The parameters to which gradient has come at a look."""
@@ -242,7 +242,9 @@ class Watch:
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
             none = [
-                n for n in self._owned() if self._times.get((n, Trouble.NEVER_READ)) == self._looks
+                n
+                for n in self._owned()
+                if self._times.get((n, ParameterTrouble.NEVER_READ)) == self._looks
             ]
             reasons = [(n, why) for n in none if (why := self._why(n)) is not None]
             for found in grouped(self._recorded_at, reasons):
@@ -347,7 +349,7 @@ class Watch:
         """Record what follows, up to the next update. For the thread that trains."""
         is_known = not has_flat_parameters(self._inner)
         if is_known and self._recorder is None and self.failure is None:
-            self._recorder = Recorder(self._inner)
+            self._recorder = StepRecorder(self._inner)
             self._recorder.start()
 
     def _stop_recording(self) -> None:
@@ -371,7 +373,7 @@ class Watch:
         self._calls.called()
         if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
             state = random_state(numpy=self._draws is not False or self._recorder is not None)
-            self._forwards.append(Forward(args, kwargs, state))
+            self._forwards.append(ModelCall(args, kwargs, state))
             self._is_checked = False
 
     def _forwarded(self, module: Any, args: Any, result: Any) -> None:
@@ -424,12 +426,12 @@ class Watch:
             return
         writes = "" if self._recorder is None else self._recorder.written_before(str(error))
         if writes:
-            self._findings.tell(Found(Trouble.IN_PLACE, (), writes, self.steps))
+            self._findings.tell(Found(ParameterTrouble.IN_PLACE, (), writes, self.steps))
             return
         text, line = self._calls.failed(error, tensors, self._inner, self._recorded)
         if text:
             self._findings.tell(
-                Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ())
+                Found(ParameterTrouble.FAILED, (), text, self.steps, (line,) if line else ())
             )
 
     def step(self) -> None:
@@ -498,7 +500,7 @@ class Watch:
         is_finite = are_finite(values, loss is not None)
         if is_finite and len(seen) == len(gradients) and 0 not in self._norms:
             self._came.update(self._trained)
-            self._lasting((), Trouble.ZERO)
+            self._lasting((), ParameterTrouble.ZERO)
         else:
             self._judge(is_finite)
         if self._recorded is not None and self._recorded_at == self.steps:
@@ -525,7 +527,7 @@ class Watch:
         else:
             # The rest of a parameter in shards is elsewhere.
             zero = [] if self._is_sharded else [n for n in watched if sizes.get(n) == 0]
-            lasting = self._lasting(zero, Trouble.ZERO)
+            lasting = self._lasting(zero, ParameterTrouble.ZERO)
             if lasting:
                 self._tell_zero(lasting)
         if none and self._recorded is None:
@@ -542,7 +544,7 @@ class Watch:
         }
         return [n for n, p in self._trained.items() if id(p) in owned]
 
-    def _lasting(self, names: Sequence[str], trouble: Trouble) -> list[str]:
+    def _lasting(self, names: Sequence[str], trouble: ParameterTrouble) -> list[str]:
         """Those that have been so in as many checks as it takes."""
         now = set(names)
         for name, what in list(self._times):
@@ -559,12 +561,12 @@ class Watch:
         for name in names:
             replaced = current.get(name) is not self._parameters[name]
             why = reason(self._structure(), name, replaced)
-            if why is None or why.trouble is Trouble.NEVER_READ:
+            if why is None or why.trouble is ParameterTrouble.NEVER_READ:
                 unread.append((name, why))
             else:
                 reasons.append((name, why))
-        lasting = self._lasting([name for name, _ in unread], Trouble.NEVER_READ)
-        times = {n: self._times[n, Trouble.NEVER_READ] for n in lasting}
+        lasting = self._lasting([name for name, _ in unread], ParameterTrouble.NEVER_READ)
+        times = {n: self._times[n, ParameterTrouble.NEVER_READ] for n in lasting}
         lasting = [n for n in lasting if n not in self._came or times[n] >= LONG]
         if needs_all(self.model):
             lasting = [name for name, _ in unread]
@@ -585,7 +587,7 @@ class Watch:
         sentences, places = blamed(self._inner, self._forwards, is_zero, whole=True)
         text = f"{listed(names)}: the gradient has been exactly 0 for {PATIENCE} steps."
         text = " ".join([text, *(sentences or [is_open(self._trained[n] for n in names)])])
-        self._findings.tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
+        self._findings.tell(Found(ParameterTrouble.ZERO, tuple(names), text, self.steps, places))
 
     def _tell_not_finite(self, names: Sequence[str]) -> None:
         if self._is_told_infinite and not self._guard:
@@ -598,7 +600,11 @@ class Watch:
             else ("The loss is not finite, though all gradients are.")
         )
         found = Found(
-            Trouble.NOT_FINITE, tuple(names), " ".join([what, *sentences]), self.steps, places
+            ParameterTrouble.NOT_FINITE,
+            tuple(names),
+            " ".join([what, *sentences]),
+            self.steps,
+            places,
         )
         self._findings.tell(found)
         if self._guard:
@@ -622,7 +628,7 @@ class Watch:
         for name, parameter in self._parameters.items():
             size = sizes.get(name)
             state, text, places = self._state(name, parameter, size)
-            rows.append(Row(name, state, size, self.ratios.get(name), text, places))
+            rows.append(ParameterRow(name, state, size, self.ratios.get(name), text, places))
         is_well = not self.found and all(row.state in ("carries", "frozen") for row in rows)
         is_seen = self.diagnosis is not None and self.steps >= PATIENCE
         well = self.diagnosis.reassurance if self.diagnosis and is_well and is_seen else ""
@@ -635,14 +641,14 @@ class Watch:
             return "frozen", "requires_grad is False.", ()
         if size is None:
             for found in reversed(self.found):
-                if found.trouble is Trouble.NO_GRADIENT and name in found.parameters:
+                if found.trouble is ParameterTrouble.NO_GRADIENT and name in found.parameters:
                     return found.trouble.value, found.sentence, found.written
             why = self._why(name)
             if why is None:
                 return "no gradient", "No step has been recorded that shows why.", ()
             return why.trouble.value, why.sentence, why.written
         if not math.isfinite(size) or not size:
-            trouble = Trouble.ZERO if size == 0 else Trouble.NOT_FINITE
+            trouble = ParameterTrouble.ZERO if size == 0 else ParameterTrouble.NOT_FINITE
             for found in reversed(self.found):
                 if found.trouble is trouble and name in found.parameters:
                     return trouble.value, found.sentence, found.written

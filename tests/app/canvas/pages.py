@@ -12,8 +12,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gradwire.app.canvas.paint.painter import Limits
-from gradwire.app.evaluation.result import Result
+from gradwire.app.canvas.paint.painter import PaintLimits
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import Diagram, Note, Page, Point, PortName, apply
 from gradwire.runtime.flow import State
@@ -79,10 +79,10 @@ def seed() -> Diagram:
     )
 
 
-def seed_result(shown: Diagram) -> Result:
+def seed_result(shown: Diagram) -> EvaluationResult:
     values = {"a": [[1, 2]], "b": [[0, 1]], "mul1": [[0, 3]], "stop1": [[0, 3]]}
     values |= {"add1": [[1, 5]], "loss": [[1, 5]]}
-    return Result(
+    return EvaluationResult(
         shown,
         {f"{name}.out": np.array(value, np.float32) for name, value in values.items()},
         {"a": np.ones((1, 2), np.float32), "b": None},
@@ -100,7 +100,7 @@ def seed_result(shown: Diagram) -> Result:
 def unhurried(canvas: CanvasView) -> None:
     """Give a canvas all the time that it needs for a frame, however busy the machine is."""
     painter = canvas.context.painter
-    painter.limits, painter.faces.budget = Limits(), math.inf
+    painter.limits, painter.faces.budget = PaintLimits(), math.inf
 
 
 class Shell:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from gradwire.app.canvas.accessibility import Item
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.view import CanvasView
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.runtime.diagram import Note, Point, RemoveBlocks, SetNote
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow import Cutter, State, Verdict
@@ -37,7 +37,9 @@ def read(canvas, shell) -> None:
         )
 
     canvas.set_result(
-        Result(base.diagram, base.values, base.gradients, base.states, base.norms, verdict=verdict)
+        EvaluationResult(
+            base.diagram, base.values, base.gradients, base.states, base.norms, verdict=verdict
+        )
     )
 
 

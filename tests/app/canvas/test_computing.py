@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.badge_labels import Status
+from gradwire.app.canvas.state.badge_labels import NumberStatus
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.tooltips import block_tip
 from gradwire.app.services.theme import LIGHT
@@ -71,23 +71,23 @@ CHANGED = {"a", "add1", "b", "loss"}
 
 def test_what_an_edit_may_change_is_marked_while_it_is_computed(qtbot, window, slow):
     edit(window)
-    assert {*statuses(window).values()} == {Status.CURRENT}, "short runs don't flicker"
+    assert {*statuses(window).values()} == {NumberStatus.CURRENT}, "short runs don't flicker"
     wait_for_marks(qtbot, window)
     found = statuses(window)
-    assert {name for name, status in found.items() if status is Status.COMPUTING} == CHANGED
-    assert {found[name] for name in found.keys() - CHANGED} == {Status.CURRENT}
+    assert {name for name, status in found.items() if status is NumberStatus.COMPUTING} == CHANGED
+    assert {found[name] for name in found.keys() - CHANGED} == {NumberStatus.CURRENT}
     looks = window.canvas.view.annotations
     assert looks.look(looks.scene.index["add1"]).stale
     assert not looks.look(looks.scene.index["mul1"]).stale
     slow.permits.release()
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    assert {*statuses(window).values()} == {Status.CURRENT}
+    assert {*statuses(window).values()} == {NumberStatus.CURRENT}
 
 
 def test_a_run_of_everything_marks_everything(qtbot, window, slow):
     window.actions_by_name["evaluate"].trigger()
     qtbot.waitUntil(lambda: window.canvas.view.computing)
-    assert {*statuses(window).values()} == {Status.COMPUTING}
+    assert {*statuses(window).values()} == {NumberStatus.COMPUTING}
 
 
 def test_a_short_run_shows_nothing(qtbot, window):
@@ -110,7 +110,7 @@ def test_esc_cancels_and_what_is_not_known_stays_marked(qtbot, window, slow):
     assert not window.canvas.view.computing
     assert window.notice.text() == "The evaluation was cancelled."
     found = statuses(window)
-    assert {name for name, status in found.items() if status is Status.STALE} == CHANGED
+    assert {name for name, status in found.items() if status is NumberStatus.STALE} == CHANGED
     assert window.evaluator.result.values is values, "the last numbers are still to be seen"
 
 
@@ -127,7 +127,7 @@ def test_after_that_a_move_runs_nothing_and_f5_runs_again(qtbot, window, slow):
     window.canvas.setFocus()
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: not window.evaluator.busy)
-    assert {*statuses(window).values()} == {Status.CURRENT}
+    assert {*statuses(window).values()} == {NumberStatus.CURRENT}
     assert window.evaluator.result.values["a.out"].tolist() == [[7.0, 7.0]]
 
 
@@ -137,7 +137,7 @@ def test_undo_after_a_cancelled_run_makes_the_numbers_current_again(qtbot, windo
     esc(qtbot, window)
     begun = slow.begun
     window.actions_by_name["undo"].trigger()
-    assert {*statuses(window).values()} == {Status.CURRENT}
+    assert {*statuses(window).values()} == {NumberStatus.CURRENT}
     assert slow.begun == begun
 
 

@@ -12,7 +12,7 @@ from gradwire.app.canvas.state.annotations import Annotations, resolve
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.tooltips import block_tip
 from gradwire.app.evaluation.answers import reasons
-from gradwire.app.evaluation.result import Result, numbered
+from gradwire.app.evaluation.result import EvaluationResult, numbered
 from gradwire.app.panels.inspector.block_form import BlockForm
 from gradwire.app.services.background import at_once
 from gradwire.app.services.theme import DARK, LIGHT
@@ -29,7 +29,9 @@ def annotations(states: dict[str, State], use: InstancePath = ROOT) -> Annotatio
     shown = diagram({"enc": block("Page", page="inner"), "a": block("Variable")})
     shown = shown.with_page("inner", page({"t": block("Tanh"), "in": block("Page", page="deep")}))
     scene = Scene(shown.with_page("deep", page({})), "inner" if use else "main")
-    return resolve(scene, Result(scene.diagram, states=states, losses=(PortPath("loss.out"),)), use)
+    return resolve(
+        scene, EvaluationResult(scene.diagram, states=states, losses=(PortPath("loss.out"),)), use
+    )
 
 
 def test_a_page_shows_the_worst_state_inside_it_at_any_depth():
@@ -69,7 +71,7 @@ def test_every_sign_can_be_seen(qapp, state):
         assert shown != bare
 
 
-def shared(**second: Any) -> tuple[Diagram, Result]:
+def shared(**second: Any) -> tuple[Diagram, EvaluationResult]:
     """v → one → two → loss, both uses of a page that scales by w; and its run."""
     shown = diagram(
         {"v": block("Variable", value=1.0), "one": block("Page", page="scale"),
@@ -82,7 +84,7 @@ def shared(**second: Any) -> tuple[Diagram, Result]:
     ))  # fmt: skip
     session = Session(shown)
     run = session.run()
-    return shown, numbered(Result(shown, values=run.values), observe(session))
+    return shown, numbered(EvaluationResult(shown, values=run.values), observe(session))
 
 
 @pytest.mark.parametrize("use", ["one", "two"])

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.search import search
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.panels.bars.find_bar import FindBar
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import Diagnostic
@@ -44,13 +44,13 @@ class TestFinding:
             severity="error", location=Location("main", "loss", "x"), what="Shapes do not fit.",
             code="shape",
         )  # fmt: skip
-        result = Result(shown, diagnostics=(problem,))
+        result = EvaluationResult(shown, diagnostics=(problem,))
         assert search(shown, result, "error") == ["loss"]
         assert search(shown, result, "shapes fit") == ["loss"]
 
     def test_in_every_use_of_every_page(self):
         assert search(nested(), None, "tanh") == ["enc/deep", "dec/deep"]
-        result = Result(nested(), states={"dec/mul9.a": State.NONFINITE})
+        result = EvaluationResult(nested(), states={"dec/mul9.a": State.NONFINITE})
         assert search(nested(), result, "nan") == ["dec/mul9"]
 
     def test_a_page_that_holds_itself_is_looked_through_once(self):

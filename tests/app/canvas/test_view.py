@@ -39,7 +39,7 @@ from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow import Cutter, State, Verdict
 from tests.app.canvas.pages import (
     PLAIN,
-    Result,
+    EvaluationResult,
     Shell,
     block,
     click,
@@ -410,7 +410,7 @@ class TestResults:
         canvas.set_diagram(shown)
         small = canvas.block_rect("m").height()
         at = canvas.port_position("m", "out")
-        canvas.set_result(Result(shown, {"m.out": np.ones((3, 2), np.float32)}))
+        canvas.set_result(EvaluationResult(shown, {"m.out": np.ones((3, 2), np.float32)}))
         assert canvas.block_rect("m").height() > small
         assert canvas.port_position("m", "out") == at
 

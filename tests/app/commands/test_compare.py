@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from gradwire.app.panels.dialogs.comparison import Comparison
+from gradwire.app.panels.dialogs.comparison import ComparisonDialog
 from gradwire.app.services.theme import DARK, LIGHT
 from gradwire.runtime.diagram import InsertPage, RemoveBlocks, SetParameters, save
 from tests.app.document.test_diff import seed
@@ -29,13 +29,13 @@ def compare(window, qtbot, monkeypatch, file):
         close()
         monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
         window.actions_by_name["compare"].trigger()
-        dialogs = [w for w in QApplication.topLevelWidgets() if isinstance(w, Comparison)]
+        dialogs = [w for w in QApplication.topLevelWidgets() if isinstance(w, ComparisonDialog)]
         shown = [dialog for dialog in dialogs if dialog.isVisible()]
         return next(iter(shown), None)
 
     def close():
         for each in QApplication.topLevelWidgets():
-            if isinstance(each, Comparison):
+            if isinstance(each, ComparisonDialog):
                 each.close()
 
     yield run

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from gradwire.app.canvas.input.targets import Target, target_of
+from gradwire.app.canvas.input.targets import MenuTarget, target_of
 from gradwire.app.canvas.state.looks import look_of
 from gradwire.app.canvas.state.page_result import PageResult
 from gradwire.app.shell.context_menus import CONTEXT_MENUS
@@ -134,9 +134,9 @@ def test_what_can_not_be_folded_is_said(window):
 
 def test_it_has_a_context_menu_of_its_own(window):
     window.canvas.select(["product"])
-    assert target_of(window.canvas.view) is Target.FORMULA
-    assert {"edit_formula", "unfold"} <= set(CONTEXT_MENUS[Target.FORMULA])
-    assert "fold" in CONTEXT_MENUS[Target.SELECTION]
+    assert target_of(window.canvas.view) is MenuTarget.FORMULA
+    assert {"edit_formula", "unfold"} <= set(CONTEXT_MENUS[MenuTarget.FORMULA])
+    assert "fold" in CONTEXT_MENUS[MenuTarget.SELECTION]
     window.actions_by_name["edit_formula"].trigger()
     assert field_of(window).text() == "w * x"
 

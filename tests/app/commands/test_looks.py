@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor
 
-from gradwire.app.canvas.input.targets import Target
+from gradwire.app.canvas.input.targets import MenuTarget
 from gradwire.app.canvas.paint.legend import legend_content
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.spoken import describe
@@ -199,8 +199,8 @@ def test_the_face_shows_it_near_and_from_afar(window, theme, zoom):
 
 
 def test_context_menus_offer_both_and_exports_show_them(window):
-    assert {"collapse", "colour"} <= set(CONTEXT_MENUS[Target.BLOCK])
-    assert "colour" in CONTEXT_MENUS[Target.FRAME]
+    assert {"collapse", "colour"} <= set(CONTEXT_MENUS[MenuTarget.BLOCK])
+    assert "colour" in CONTEXT_MENUS[MenuTarget.FRAME]
     window.canvas.select({"mul1"})
     window.actions_by_name["colour_blue"].trigger()
     window.actions_by_name["collapse"].trigger()

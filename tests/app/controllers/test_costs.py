@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QToolButton
 
-from gradwire.app.canvas.state.costs import Measure
+from gradwire.app.canvas.state.costs import HeatMeasure
 from gradwire.app.controllers import costs as controller
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -64,7 +64,7 @@ def test_colours_are_on_the_canvas_and_go_again(measured, qtbot):
 
 def test_memory_instead_of_time(measured):
     measured.lazy.costs.bar.choice.setCurrentIndex(1)
-    assert measured.canvas.view.costs.measure is Measure.MEMORY
+    assert measured.canvas.view.costs.measure is HeatMeasure.MEMORY
     assert measured.lazy.costs.bar.most.text().endswith("B")
 
 

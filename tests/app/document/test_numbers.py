@@ -8,7 +8,7 @@ import pytest
 from gradwire.app.document.numbers import (
     COARSE,
     FINE,
-    Number,
+    NumberCell,
     Scrub,
     Slider,
     array_of,
@@ -102,21 +102,21 @@ def changed(block, number, value, shown=None):
 
 
 def test_one_cell_of_a_matrix_changes():
-    block = changed(Variable(value=[[1, 2], [3, 4]]), Number("w", "value", (1, 0)), 0.5)
+    block = changed(Variable(value=[[1, 2], [3, 4]]), NumberCell("w", "value", (1, 0)), 0.5)
     assert block.value.array.tolist() == [[1, 2], [0.5, 4]]
     assert block.dtype == "float32"
 
 
 def test_a_number_that_is_drawn_becomes_given():
     drawn = np.array([0.1, 0.2], np.float32)
-    block = changed(Variable(shape=(2,)), Number("w", "value", (1,)), 5.0, drawn)
+    block = changed(Variable(shape=(2,)), NumberCell("w", "value", (1,)), 5.0, drawn)
     assert block.value.array.tolist() == [np.float32(0.1), 5.0]
 
 
 def test_a_literal_keeps_its_dtype_and_a_default_becomes_a_literal():
-    plain = changed(MUL(a=3), Number("m", "a"), 4)
+    plain = changed(MUL(a=3), NumberCell("m", "a"), 4)
     assert plain.literals["a"].to_json() == 4
-    typed = changed(MUL(a={"dtype": "float64", "value": 3.0}), Number("m", "a"), 3.5)
+    typed = changed(MUL(a={"dtype": "float64", "value": 3.0}), NumberCell("m", "a"), 3.5)
     assert typed.literals["a"].to_json() == {"dtype": "float64", "value": 3.5}
 
 

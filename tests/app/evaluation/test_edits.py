@@ -16,7 +16,7 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram import Connect, Diagram, PortName, SetParameters, apply
 from gradwire.runtime.engine import lowering, rebind
 from gradwire.runtime.flow.analyse import Flow
-from gradwire.runtime.flow.structure.reachability import Graph
+from gradwire.runtime.flow.structure.reachability import FlowGraph
 from gradwire.runtime.flow.structure.wire_states import WireStates
 from tests.app.canvas.pages import block, diagram, page
 from tests.strategies import changes, diagrams
@@ -24,7 +24,7 @@ from tests.strategies import changes, diagrams
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
 
 
 def two_losses() -> Diagram:
@@ -87,9 +87,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         ("gradwire.runtime.engine.session.programs", "lower"),
         ("gradwire.runtime.engine.session.execution", "compile_request"),
         ("gradwire.runtime.flow.analyse", "Flow"),
-        ("gradwire.runtime.flow.structure.searches", "Graph"),
+        ("gradwire.runtime.flow.structure.searches", "FlowGraph"),
     ):
-        kept = {"Flow": Flow, "Graph": Graph}.get(name)
+        kept = {"Flow": Flow, "FlowGraph": FlowGraph}.get(name)
         module = __import__(user, fromlist=[name])
         monkeypatch.setattr(module, name, counted(name, kept or getattr(module, name)))
     monkeypatch.setattr(WireStates, "of_wire", counted("state", WireStates.of_wire))
@@ -109,7 +109,7 @@ NUMBERS = {
 def test_new_numbers_leave_the_structure_alone(name: str, work: list[str]) -> None:
     evaluation, before = Evaluation(), two_losses()
     evaluation(before)
-    assert {"lower", "compile_request", "Flow", "Graph", "state", "arrives"} <= set(work)
+    assert {"lower", "compile_request", "Flow", "FlowGraph", "state", "arrives"} <= set(work)
     work.clear()
     after = apply(before, NUMBERS[name]).after
     result = evaluation(after)
@@ -123,7 +123,7 @@ def test_a_new_wire_is_a_new_structure(work: list[str]) -> None:
     work.clear()
     after = apply(before, Connect(PortName("x", "out"), PortName("aside", "x"))).after
     result = evaluation(after)
-    assert {"lower", "compile_request", "Flow", "Graph", "state"} <= set(work)
+    assert {"lower", "compile_request", "Flow", "FlowGraph", "state"} <= set(work)
     same(result, evaluate(after))
 
 
@@ -160,7 +160,7 @@ def numbers(shown: Diagram) -> st.SearchStrategy[SetParameters]:
     return st.builds(changed, st.sampled_from(found), st.sampled_from([0, 1, 3]).map(np.int8))
 
 
-def same(found: Result | None, expected: Result | None) -> None:
+def same(found: EvaluationResult | None, expected: EvaluationResult | None) -> None:
     """Two results say the same, bit for bit."""
     assert found is not None and expected is not None
     assert found.error == expected.error

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.evaluation.evaluator import Evaluation, Evaluator, evaluate
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.blocks.library.arithmetic import Mul
 from gradwire.runtime.build import (
     build,
@@ -26,7 +26,7 @@ from gradwire.runtime.build import (
 )
 from gradwire.runtime.diagram import AddBlock, Diagram, MoveBlocks, Point, SetParameters, apply
 from gradwire.runtime.engine import lower
-from gradwire.runtime.flow import Mark, State
+from gradwire.runtime.flow import BadgeKind, State
 
 
 def seed() -> Diagram:
@@ -62,7 +62,7 @@ class Slow:
         self.began.append(diagram.title)
         self.permits.acquire(timeout=60)  # fails the test instead of blocking it for ever
         self.ended.append(diagram.title)
-        return Result(diagram)
+        return EvaluationResult(diagram)
 
 
 def titled(title: str) -> Diagram:
@@ -237,7 +237,7 @@ def test_a_run_that_raises_does_not_end_the_thread(qtbot, started):
     def run(diagram, superseded):
         if diagram.title == "1":
             raise RuntimeError("the plug-in fell over")
-        return Result(diagram)
+        return EvaluationResult(diagram)
 
     evaluator, told = started(run), []
     evaluator.problem.connect(told.append)
@@ -301,7 +301,7 @@ def test_what_is_no_derivative_is_known_before_there_is_a_loss():
     result = evaluate(build(scaled))
     badges = result.badges.about
     assert result.losses == ()
-    assert [badge.mark for badge in badges["half"]] == [Mark.SURROGATE]
+    assert [badge.mark for badge in badges["half"]] == [BadgeKind.SURROGATE]
     assert "same" not in badges
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit
 from gradwire.app.canvas.input.bindings import MOUSE
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram import AddBlock, Note, Page, Point, PortName, SetNote, group
 from tests.app.document.test_diff import seed
@@ -161,7 +161,7 @@ def _(window):
 def _(window):
     go(window, FocusKind.BLOCK, "mul1")
     press(window, Key.Key_V)
-    assert window.canvas.view.number == Number("mul1", "a")
+    assert window.canvas.view.number == NumberCell("mul1", "a")
     press(window, Key.Key_Escape)
     assert window.canvas.view.number is None
 

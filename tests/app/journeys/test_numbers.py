@@ -5,12 +5,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.paint.blocks.numbers import number_box
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.flow import State
 from tests.app.canvas.pages import LEFT, PLAIN, drag
 
-B = Number("b", "value", (0, 1))
+B = NumberCell("b", "value", (0, 1))
 
 
 @pytest.fixture

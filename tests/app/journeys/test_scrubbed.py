@@ -9,16 +9,16 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit
 from gradwire.app.canvas.paint.blocks.numbers import number_box
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.looks import row_counts
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.inspector.block_form import BlockForm
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.app.panels.pacing import EVERY
-from gradwire.app.panels.tables.variables import Variables
+from gradwire.app.panels.tables.variables import VariablesTable
 from tests.app.canvas.pages import drag, move
 from tests.benchmarks.scrub import WORKLOADS
 
-NUMBER = Number("w0", "value", (0,))
+NUMBER = NumberCell("w0", "value", (0,))
 
 
 @pytest.fixture(params=WORKLOADS.values(), ids=WORKLOADS)
@@ -55,7 +55,7 @@ def rows_of(table):
 def assert_panels_agree(qtbot, window):
     """Inspector and table of variables say the same as new ones."""
     document, result = window.document, window.evaluator.result
-    inspector, variables = Inspector(), Variables()
+    inspector, variables = Inspector(), VariablesTable()
     for panel in (inspector, variables):
         qtbot.addWidget(panel)
         panel.show()

@@ -1,6 +1,6 @@
 from PySide6.QtGui import QColor
 
-from gradwire.app.panels.formula import Formula, data_uri, draw
+from gradwire.app.panels.formula import FormulaLabel, data_uri, draw
 
 NONSENSE = r"\frac{"
 
@@ -22,7 +22,7 @@ def test_a_formula_is_drawn_in_its_colour_and_sharp_at_twice_the_size():
 def test_what_can_not_be_read_is_shown_as_it_is_written(qtbot):
     assert draw(NONSENSE, 18.0, QColor("black"), 1.0) is None
     assert data_uri(NONSENSE, "#000000") is None
-    shown = Formula()
+    shown = FormulaLabel()
     qtbot.addWidget(shown)
     shown.resize(200, 40)
     shown.show_latex(NONSENSE)
@@ -33,7 +33,7 @@ def test_what_can_not_be_read_is_shown_as_it_is_written(qtbot):
 
 
 def test_a_wide_formula_shrinks_into_its_room(qtbot):
-    shown = Formula()
+    shown = FormulaLabel()
     qtbot.addWidget(shown)
     shown.show_latex(" + ".join(f"x_{{{i}}}" for i in range(40)))
     shown.resize(120, shown.sizeHint().height())
@@ -46,7 +46,7 @@ def test_a_wide_formula_shrinks_into_its_room(qtbot):
 
 
 def test_no_formula_takes_no_room(qtbot):
-    shown = Formula()
+    shown = FormulaLabel()
     qtbot.addWidget(shown)
     shown.show_latex("")
     assert not shown.isVisible()

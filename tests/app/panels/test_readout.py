@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QWidget
 
-from gradwire.app.panels.labels import Readout
+from gradwire.app.panels.labels import ReadoutLabel
 
 
 class Layouts(QObject):
@@ -30,7 +30,7 @@ def row(qtbot):
     """A row of a readout and a label behind it."""
     row = QWidget()
     qtbot.addWidget(row)
-    row.readout, row.last = Readout(row), QLabel("last", row)
+    row.readout, row.last = ReadoutLabel(row), QLabel("last", row)
     layout = QHBoxLayout(row)
     layout.addWidget(row.readout)
     layout.addWidget(row.last)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.pictures.diff_picture import DiffPicture, Sign
-from gradwire.app.pictures.marks import Label, Outline, marks_of
+from gradwire.app.pictures.diff_picture import ChangeSign, DiffPicture
+from gradwire.app.pictures.marks import Outline, TextMark, marks_of
 from gradwire.app.pictures.options import PictureOptions
 from gradwire.app.services.colours import contrast
 from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
@@ -44,7 +44,7 @@ def pictured(*changes, back=False, page="main", conflicts=()):
 
 
 def texts(picture):
-    return [mark.text for mark in marks_of(picture) if isinstance(mark, Label)]
+    return [mark.text for mark in marks_of(picture) if isinstance(mark, TextMark)]
 
 
 def rings(picture, sign):
@@ -56,9 +56,9 @@ def rings(picture, sign):
 
 def test_what_changed_is_marked_and_explained():
     picture = pictured(Set("mul1", {"a": 5}), AddBlock("new", registry().get("Tanh")()))
-    assert len(rings(picture, Sign.CHANGED)) == 1
-    assert len(rings(picture, Sign.ADDED)) == 1
-    assert not rings(picture, Sign.REMOVED)
+    assert len(rings(picture, ChangeSign.CHANGED)) == 1
+    assert len(rings(picture, ChangeSign.ADDED)) == 1
+    assert not rings(picture, ChangeSign.REMOVED)
     shown = texts(picture)
     assert {"added", "changed"} <= set(shown)
     assert "removed" not in shown
@@ -71,7 +71,7 @@ def test_a_removed_block_stays_in_the_picture_beside_the_others():
     )
     scene = picture.view.scene
     assert "stop1" in texts(picture)
-    (ring,) = rings(picture, Sign.REMOVED)
+    (ring,) = rings(picture, ChangeSign.REMOVED)
     assert ring.ink.dash
     one, other = (scene.rects[scene.index[name]] for name in ("stop1", "act"))
     apart = (one[:2] >= other[:2] + other[2:]) | (other[:2] >= one[:2] + one[2:])
@@ -81,7 +81,7 @@ def test_a_removed_block_stays_in_the_picture_beside_the_others():
 def test_wires_are_marked_too():
     there = pictured(Connect(PortName("b", "out"), PortName("stop1", "x")))
     lines = [mark for mark in marks_of(there) if isinstance(mark, Outline) and not mark.ink.fill]
-    for sign, dashed in ((Sign.ADDED, False), (Sign.REMOVED, True)):
+    for sign, dashed in ((ChangeSign.ADDED, False), (ChangeSign.REMOVED, True)):
         colour = sign.colour(LIGHT).name()
         (line,) = [m for m in lines if m.ink.stroke == colour and len(m.steps) > 10]
         assert bool(line.ink.dash) is dashed
@@ -95,7 +95,7 @@ def test_variables_say_what_happened_to_their_gradient():
 
 def test_a_new_page_is_all_new_and_an_unchanged_one_has_no_marks():
     change = InsertPage("inner", seed().main)
-    assert len(rings(pictured(change, page="inner"), Sign.ADDED)) == len(seed().main.blocks)
+    assert len(rings(pictured(change, page="inner"), ChangeSign.ADDED)) == len(seed().main.blocks)
     plain = pictured(change)
     assert not {"added", "removed", "changed"} & set(texts(plain))
 
@@ -104,13 +104,13 @@ def test_what_is_in_conflict_is_marked_so_also_where_it_is_gone():
     change = RemoveBlocks(["stop1"])
     wire, gone = PortName("add1", "b"), PortName("add1", "a")
     picture = pictured(change, conflicts=["mul1", "stop1", wire, gone])
-    marked = rings(picture, Sign.CONFLICT)
+    marked = rings(picture, ChangeSign.CONFLICT)
     assert sorted(bool(ring.ink.dash) for ring in marked) == [
         False,
         False,
         True,
     ]  # it and add1, mul1
-    colour = Sign.CONFLICT.colour(LIGHT).name()
+    colour = ChangeSign.CONFLICT.colour(LIGHT).name()
     marks = [m for m in marks_of(picture) if isinstance(m, Outline) and not m.ink.fill]
     lines = [m for m in marks if (m.ink.stroke, m.ink.width) == (colour, 2.0)]
     assert len([m for m in lines if len(m.steps) > 10 and not m.ink.dash]) == 1  # into add1.b
@@ -118,6 +118,6 @@ def test_what_is_in_conflict_is_marked_so_also_where_it_is_gone():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK, HIGH_CONTRAST], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("sign", Sign)
+@pytest.mark.parametrize("sign", ChangeSign)
 def test_marks_stand_out_in_every_theme(theme, sign):
     assert contrast(sign.colour(theme), theme.canvas) > 3.0

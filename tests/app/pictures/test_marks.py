@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPen
 
-from gradwire.app.pictures.marks import Ink, Label, Outline, marks_of
+from gradwire.app.pictures.marks import Ink, Outline, TextMark, marks_of
 from gradwire.app.services.theme import font
 from tests.app.pictures.conftest import STRANGE
 
@@ -105,4 +105,4 @@ def test_pixels_are_rectangles_one_for_a_run_of_a_colour(qapp):
 
 
 def test_a_page_has_its_names(picture):
-    assert STRANGE in {mark.text for mark in marks_of(picture()) if isinstance(mark, Label)}
+    assert STRANGE in {mark.text for mark in marks_of(picture()) if isinstance(mark, TextMark)}

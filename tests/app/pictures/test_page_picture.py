@@ -6,7 +6,7 @@ import pytest
 
 from gradwire.app.canvas.state.wire_numbers import WireNumbers
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.pictures.marks import Label, marks_of
+from gradwire.app.pictures.marks import TextMark, marks_of
 from gradwire.app.pictures.options import LegendChoice, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture, page_pictures, restricted
 from gradwire.runtime.diagram import ROOT, Note, Point, apply, group
@@ -14,7 +14,7 @@ from tests.app.canvas.pages import block, diagram, seed
 
 
 def texts(picture):
-    return [mark.text for mark in marks_of(picture) if isinstance(mark, Label)]
+    return [mark.text for mark in marks_of(picture) if isinstance(mark, TextMark)]
 
 
 def drawn(page, **options):

@@ -6,7 +6,7 @@ from PySide6.QtCore import QByteArray, QSettings
 from gradwire.app.services import settings as module
 from gradwire.app.services.settings import Setting, Settings
 from gradwire.app.services.theme import THEMES
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 
 PROPERTIES = [name for name, kind in vars(Settings).items() if isinstance(kind, property | Setting)]
 KEYS = (
@@ -68,7 +68,7 @@ def test_no_value_keeps_a_setting_from_being_read(tmp_path, value):
 def test_the_editor_starts_with_damaged_settings_and_says_so_once(
     tmp_path, value, qtbot, monkeypatch
 ):
-    windows = Windows(filled(tmp_path / "s.ini", value))
+    windows = OpenWindows(filled(tmp_path / "s.ini", value))
     first = windows.new()
     assert "Some settings can't be read" in first.notice.text()
     assert "shortcuts" in first.notice.text()

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from gradwire.app.canvas.input.bindings import KEYS, MOUSE
 from gradwire.app.panels.dialogs.shortcuts import ShortcutSheet
-from gradwire.app.panels.inspector.array_tools import Generate, Part
+from gradwire.app.panels.inspector.array_tools import Generate, PartDialog
 from gradwire.app.services import translation
 from gradwire.app.services.examples import examples, lessons
 from gradwire.app.services.translation import editor
@@ -145,7 +145,7 @@ def test_panels_of_a_diagram_bars_and_dialogs(window, qtbot):
     window.progress.show_progress("", 0.5)
     qtbot.wait(300)
     sheet = ShortcutSheet(window.windows.keymap, window)
-    dialogs = [sheet, Part(np.zeros((2, 2)), window), Generate(None, window)]
+    dialogs = [sheet, PartDialog(np.zeros((2, 2)), window), Generate(None, window)]
     names = {"stop", "a", "b", "loss", "mul1", "Seed"}
     found = {
         (kind, where, text)

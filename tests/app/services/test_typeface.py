@@ -13,7 +13,7 @@ from gradwire.app.services.theme import SMALL
 from gradwire.blocks.registry import registry
 from gradwire.runtime.diagram.files import stored
 from gradwire.runtime.flow import State
-from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.flow.badges import BadgeKind
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_it_has_every_sign_that_diagrams_show(qapp):
         *"∇∂Σ√ᵀ⊙ℒθ⊣∅×·−…⁰⁹⁻₀₉→",
         *(sign for block in registry().classes.values() for sign in block.symbol),
         *(sign for state in State for sign in state.row.glyph),
-        *(sign for mark in Mark for sign in mark.value),
+        *(sign for mark in BadgeKind for sign in mark.value),
     }
     assert not {sign for sign in shown if not any(f.supportsCharacter(ord(sign)) for f in fonts)}
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from gradwire.app.canvas.input.targets import Target, target_of
+from gradwire.app.canvas.input.targets import MenuTarget, target_of
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.shell.context_menus import CONTEXT_MENUS
@@ -57,14 +57,14 @@ def face(window, name):
 
 
 PLACES = {
-    Target.CANVAS: lambda w: QPoint(w.canvas.width() // 2, 4),
-    Target.BLOCK: lambda w: face(w, "mul1"),
-    Target.PAGE: lambda w: face(w, "use"),
-    Target.STOP: lambda w: face(w, "sg"),
-    Target.PORT: lambda w: w.canvas.port_position("sg", "x"),
-    Target.WIRE: lambda w: w.canvas.wire_position("loss.x"),
-    Target.FRAME: lambda w: note_at(w, "frame"),
-    Target.NOTE: lambda w: note_at(w, "note"),
+    MenuTarget.CANVAS: lambda w: QPoint(w.canvas.width() // 2, 4),
+    MenuTarget.BLOCK: lambda w: face(w, "mul1"),
+    MenuTarget.PAGE: lambda w: face(w, "use"),
+    MenuTarget.STOP: lambda w: face(w, "sg"),
+    MenuTarget.PORT: lambda w: w.canvas.port_position("sg", "x"),
+    MenuTarget.WIRE: lambda w: w.canvas.wire_position("loss.x"),
+    MenuTarget.FRAME: lambda w: note_at(w, "frame"),
+    MenuTarget.NOTE: lambda w: note_at(w, "note"),
 }
 
 
@@ -98,19 +98,21 @@ def test_a_submenu_outlives_the_context_menu(window, qtbot):
 
 def test_a_right_click_on_the_page_is_about_the_page(window):
     window.canvas.select({"w"})
-    assert "select_all" in click(window, PLACES[Target.CANVAS](window))
+    assert "select_all" in click(window, PLACES[MenuTarget.CANVAS](window))
     assert window.canvas.selection() == frozenset()
 
 
 @pytest.mark.sampled(one_in=7)
 @pytest.mark.parametrize("way", ["key M", "menu key"])
-@pytest.mark.parametrize("target", [Target.BLOCK, Target.WIRE, Target.NOTE, Target.PORT])
+@pytest.mark.parametrize(
+    "target", [MenuTarget.BLOCK, MenuTarget.WIRE, MenuTarget.NOTE, MenuTarget.PORT]
+)
 def test_keys_show_the_menu_of_the_focus_beside_it(window, target, way):
     focus = {
-        Target.BLOCK: Focus(FocusKind.BLOCK, "mul1"),
-        Target.WIRE: Focus(FocusKind.WIRE, "loss.x"),
-        Target.NOTE: Focus(FocusKind.NOTE, "note"),
-        Target.PORT: Focus(FocusKind.INPUT, "sg.x"),
+        MenuTarget.BLOCK: Focus(FocusKind.BLOCK, "mul1"),
+        MenuTarget.WIRE: Focus(FocusKind.WIRE, "loss.x"),
+        MenuTarget.NOTE: Focus(FocusKind.NOTE, "note"),
+        MenuTarget.PORT: Focus(FocusKind.INPUT, "sg.x"),
     }[target]
     window.canvas.keyboard_focus.focus_on(focus)
     if way == "key M":

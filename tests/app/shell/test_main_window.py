@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLabel, Q
 
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
 from gradwire.app.services import theme
-from gradwire.app.services.examples import Group, examples
+from gradwire.app.services.examples import ExampleGroup, examples
 from gradwire.app.services.settings import Settings
 from gradwire.app.services.translation import editor
 from gradwire.app.shell.actions.table import COMMANDS
@@ -583,7 +583,7 @@ class TestWelcome:
             group.aboutToShow.emit()
         titles = [action.text() for group in groups for action in group.actions()]
         assert sorted(titles) == sorted(example.title for example in examples())
-        assert titles[0] == next(e for e in examples() if e.group is Group.TRAINING).title
+        assert titles[0] == next(e for e in examples() if e.group is ExampleGroup.TRAINING).title
 
     def test_what_is_dropped_on_it_reaches_the_canvas(self, window):
         row = palette_row(window, "Variable")

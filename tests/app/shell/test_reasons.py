@@ -15,7 +15,7 @@ from gradwire.app.services.plain_text import tooltip
 from gradwire.app.shell.actions import states
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.app.shell.main_window import MainWindow
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 from gradwire.runtime.diagram import SetParameters, load
 from tests.app.closing import give_up
 
@@ -160,7 +160,7 @@ def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings
     """``move`` counts in the frame, which a window has only under a window manager, once shown."""
     moved = []
     monkeypatch.setattr(MainWindow, "move", lambda self, *to: moved.append(to))
-    windows = Windows(settings)
+    windows = OpenWindows(settings)
     first = windows.new()
     first.setGeometry(40, 50, 600, 500)
     settings.arrangement = (first.saveGeometry(), *first.docks.arrangement)
@@ -169,7 +169,7 @@ def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings
     first.close()
     for each in made[1:]:
         give_up(each)
-    again = Windows(settings).new()
+    again = OpenWindows(settings).new()
     place = again.geometry()
     give_up(again)
     assert [corner - corners[0] for corner in corners] == [
@@ -181,7 +181,7 @@ def test_a_window_opens_where_it_was_and_the_next_ones_beside_it(qtbot, settings
 
 def test_a_window_that_fills_the_screen_stays_as_large(qtbot, settings):
     """Such as one that stands in the right half of it."""
-    windows = Windows(settings)
+    windows = OpenWindows(settings)
     first = windows.new()
     room = first.screen().availableGeometry()
     wanted = room.adjusted(room.width() // 2, 30, -1, -4)
@@ -189,7 +189,7 @@ def test_a_window_that_fills_the_screen_stays_as_large(qtbot, settings):
     first.setGeometry(wanted)
     settings.arrangement = (first.saveGeometry(), *first.docks.arrangement)
     first.close()
-    again = Windows(settings).new()
+    again = OpenWindows(settings).new()
     place = again.geometry()
     give_up(again)
     assert place == wanted

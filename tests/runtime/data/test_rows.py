@@ -18,17 +18,17 @@ from gradwire.runtime.data import order
 from gradwire.runtime.data.columns import Arrays
 from gradwire.runtime.data.generators import generate
 from gradwire.runtime.data.opening import open_rows
-from gradwire.runtime.data.rows import Rows
+from gradwire.runtime.data.rows import DataRows
 
 
-def numbered(count: int, **parameters: Any) -> Rows:
+def numbered(count: int, **parameters: Any) -> DataRows:
     """A data set whose x is the number of its row."""
     block = Dataset(source="blobs", columns={"x": {"dtype": "int64"}}, **parameters)
-    return Rows(block, Arrays({"x": np.arange(count), "y": np.arange(count)}))
+    return DataRows(block, Arrays({"x": np.arange(count), "y": np.arange(count)}))
 
 
 @st.composite
-def data_sets(draw: st.DrawFn) -> Rows:
+def data_sets(draw: st.DrawFn) -> DataRows:
     count = draw(st.integers(1, 60))
     validation = draw(st.sampled_from([0.0, 0.1, 0.37, 0.9]))
     training = count - round(count * validation)
@@ -43,7 +43,7 @@ def data_sets(draw: st.DrawFn) -> Rows:
 
 
 @given(data_sets())
-def test_an_epoch_has_each_training_row_once(rows: Rows) -> None:
+def test_an_epoch_has_each_training_row_once(rows: DataRows) -> None:
     size, total = rows.batch_size("training"), rows.training_count
     whole = total // size if rows.block.last_batch == "drop" else total
     steps = whole if rows.block.last_batch == "drop" else total  # `size` epochs in `total` steps
@@ -58,7 +58,7 @@ def test_an_epoch_has_each_training_row_once(rows: Rows) -> None:
 
 
 @given(data_sets(), st.integers(0, 10**6))
-def test_no_validation_row_is_trained_on(rows: Rows, step: int) -> None:
+def test_no_validation_row_is_trained_on(rows: DataRows, step: int) -> None:
     trained = {row for n in range(rows.training_count) for row in rows.batch("x", n, "training")}
     kept = set(rows.batch("x", step, "validation"))
     assert not trained & kept
@@ -68,9 +68,9 @@ def test_no_validation_row_is_trained_on(rows: Rows, step: int) -> None:
 
 
 @given(data_sets(), st.integers(0, 10**9))
-def test_a_batch_depends_on_the_step_alone(rows: Rows, step: int) -> None:
+def test_a_batch_depends_on_the_step_alone(rows: DataRows, step: int) -> None:
     first = rows.batch("x", step, "training").copy()
-    again = Rows(rows.block, rows.table)
+    again = DataRows(rows.block, rows.table)
     for other in (0, step + 1, 7):
         again.batch("x", other, "training")
     assert np.array_equal(again.batch("x", step, "training"), first)
@@ -152,7 +152,7 @@ def test_noise_and_turns_are_what_they_say() -> None:
 def test_standardised_rows_use_the_training_rows() -> None:
     x = np.random.default_rng(3).normal(5.0, 3.0, (1000, 2))
     block = Dataset(source="blobs", columns={"x": {"standardise": True}}, validation=0.3)
-    rows = Rows(block, Arrays({"x": x, "y": np.zeros(1000)}))
+    rows = DataRows(block, Arrays({"x": x, "y": np.zeros(1000)}))
     trained = rows.batch("x", 0, "training")
     assert np.allclose(trained.mean(axis=0), 0, atol=1e-5)
     assert np.allclose(trained.std(axis=0), 1, atol=1e-5)
@@ -163,7 +163,7 @@ def test_standardised_rows_use_the_training_rows() -> None:
 
 def test_a_constant_column_is_standardised_to_zero() -> None:
     block = Dataset(source="blobs", columns={"x": {"standardise": True}})
-    rows = Rows(block, Arrays({"x": np.full((9, 2), 4.0), "y": np.zeros(9)}))
+    rows = DataRows(block, Arrays({"x": np.full((9, 2), 4.0), "y": np.zeros(9)}))
     assert not rows.batch("x", 0, "training").any()
 
 
@@ -195,7 +195,7 @@ def test_numbers_that_do_not_fit_have_a_place(
 ) -> None:
     block = Dataset(source="blobs", columns={"x": column})
     with pytest.raises(RunError, match=expected):
-        Rows(block, Arrays({"x": np.array(numbers)})).batch("x", 0, "training")
+        DataRows(block, Arrays({"x": np.array(numbers)})).batch("x", 0, "training")
 
 
 @pytest.mark.parametrize(

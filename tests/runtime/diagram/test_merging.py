@@ -17,7 +17,7 @@ from gradwire.runtime.diagram.edits.changes import (
     RenameBlock,
     SetParameters,
 )
-from gradwire.runtime.diagram.merging import Place, Three, merge, with_names
+from gradwire.runtime.diagram.merging import ConflictPlace, Three, merge, with_names
 from gradwire.runtime.diagram.model import MAIN, Diagram, Note, Page, Point
 from gradwire.runtime.diagram.paths import PortName
 
@@ -185,15 +185,15 @@ def test_a_conflict_says_what_each_side_has_and_where(base):
     both = base.with_page("more", Page(notes={"n": note}))
     found = merge(both, ours, replace(theirs, pages={MAIN: theirs.main}))
     assert [(each.name, each.ours, each.theirs, each.place) for each in found.conflicts] == [
-        ("page main: block w", {"type": "Variable", "value": 3.0}, None, Place(MAIN, "w")),
-        ("page main: act: slope", 0.5, 0.25, Place(MAIN, "act")),
+        ("page main: block w", {"type": "Variable", "value": 3.0}, None, ConflictPlace(MAIN, "w")),
+        ("page main: act: slope", 0.5, 0.25, ConflictPlace(MAIN, "act")),
         (
             "page main: note n",
             {"text": "ours", "at": [1, 2], "width": 200, "height": 60},
             {"text": "theirs", "at": [1, 2], "width": 200, "height": 60},
-            Place(MAIN),
+            ConflictPlace(MAIN),
         ),
-        ("page more", [*base.main.blocks], None, Place("more")),
+        ("page more", [*base.main.blocks], None, ConflictPlace("more")),
     ]
 
 

@@ -13,7 +13,7 @@ import gradwire as gw
 from gradwire.blocks.errors import NotRunnableError, RunError
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.engine import Engine, LoopingEngine, Stage
+from gradwire.runtime.engine.engine import Engine, LoopingEngine, LoopPhase
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.session.engines import NAMES, EngineChoice, open_engine
 from tests.assets.examples import MANUAL, run_python
@@ -105,8 +105,8 @@ def test_a_run_that_fails_names_the_block(engine: Engine) -> None:
 def test_a_loop_keeps_what_it_writes_between_calls(engine: LoopingEngine) -> None:
     trace = Trace()
     total, row, fixed, seen = leaf(trace, 2), leaf(trace, 2), leaf(trace), leaf(trace)
-    grow = Stage({total: total + row * fixed}, (trace.xp.sum(total),), (row,), times=2)
-    count = Stage({seen: seen + trace.xp.max(total)}, (seen,))
+    grow = LoopPhase({total: total + row * fixed}, (trace.xp.sum(total),), (row,), times=2)
+    count = LoopPhase({seen: seen + trace.xp.max(total)}, (seen,))
     memory = engine.memory()
     for value, number in ((total, [0, 0]), (fixed, 10.0), (seen, 0.0)):
         memory.writer(value)(np.array(number))
@@ -133,7 +133,7 @@ def test_two_loops_share_a_memory(engine: LoopingEngine) -> None:
     x = leaf(trace)
     memory = engine.memory()
     memory.writer(x)(np.array(1.0))
-    loops = [engine.loop([Stage({x: x * 3}, (x,))], memory) for _ in range(2)]
+    loops = [engine.loop([LoopPhase({x: x * 3}, (x,))], memory) for _ in range(2)]
     assert [float(loop.start([[]])()[0][0][0, 0]) for loop in (*loops, *loops)] == [1, 3, 9, 27]
 
 

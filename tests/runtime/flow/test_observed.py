@@ -12,7 +12,7 @@ from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, apply, lo
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import (
     Badge,
-    Mark,
+    BadgeKind,
     ObservedFlow,
     State,
     Thresholds,
@@ -259,7 +259,7 @@ def test_a_loss_is_one_only_where_it_sends_no_derivative():
 def test_the_badge_of_a_surrogate_takes_no_run():
     diagram = b.build(b.loss(b.variable("x", 1.0), scale=2.0))
     (badge,) = badges(ObservedFlow(analyse(Session(diagram).program), {}))
-    assert (badge.mark, badge.key) == (Mark.SURROGATE, "loss")
+    assert (badge.mark, badge.key) == (BadgeKind.SURROGATE, "loss")
 
 
 def test_values_are_stale_when_meaning_changes_not_when_places_do():
@@ -276,7 +276,7 @@ def test_a_result_of_another_diagram_has_the_badge_stale():
     assert [x.mark for x in badges(reading, diagram=diagram)] == []
     after = apply(diagram, SetParameters("x", {"trainable": False})).after
     assert badges(reading, diagram=after)[-1] == Badge(
-        Mark.STALE, "", "STALE: the values are older than the diagram."
+        BadgeKind.STALE, "", "STALE: the values are older than the diagram."
     )
 
 

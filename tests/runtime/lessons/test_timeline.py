@@ -11,7 +11,7 @@ from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.lessons import recording
 from gradwire.runtime.lessons.breakpoints import GradientExceeds, GradientReaches, NotFinite
-from gradwire.runtime.lessons.steps import Backward, Forward, Phase, Seed, Update
+from gradwire.runtime.lessons.steps import BackwardStep, ForwardStep, Phase, Seed, UpdateStep
 from gradwire.runtime.lessons.timeline import record
 from gradwire.runtime.lessons.words import sentence, short
 from gradwire.runtime.training.optimisers import SGD
@@ -75,7 +75,7 @@ def test_what_arrives_was_sent_before_and_adds_up(timeline):
     adjoints = (
         Session(timeline.steps.observed.diagram, fast=False).backward(adjoints="all").adjoints
     )
-    for step in steps(timeline, Seed | Backward):
+    for step in steps(timeline, Seed | BackwardStep):
         if isinstance(step, Seed):
             sent["loss", step.port] = step.value
             continue
@@ -95,7 +95,7 @@ def test_what_arrives_at_a_variable_is_its_gradient(timeline):
     run = timeline.steps.run
     arrived = {
         step.path: step.arrivals[0].total
-        for step in steps(timeline, Backward)
+        for step in steps(timeline, BackwardStep)
         if step.path in run.gradients
     }
     gradients = {name: array for name, array in run.gradients.items() if array is not None}
@@ -108,7 +108,7 @@ def test_what_arrives_at_a_variable_is_its_gradient(timeline):
 def test_updates_are_those_of_a_training_step(timeline):
     session = Session(timeline.steps.observed.diagram, fast=False)
     session.step(SGD())
-    updates = {step.path: step for step in steps(timeline, Update)}
+    updates = {step.path: step for step in steps(timeline, UpdateStep)}
     assert updates.keys() == timeline.steps.run.gradients.keys()
     for name, step in updates.items():
         assert equal(step.after, session.values[name])
@@ -161,11 +161,11 @@ def test_the_sentences_of_a_product():
 
 def test_a_stop_shows_what_it_throws_away():
     timeline = record(Session(fan_out()))
-    (step,) = (step for step in steps(timeline, Backward) if step.path == "stop")
+    (step,) = (step for step in steps(timeline, BackwardStep) if step.path == "stop")
     assert step.arrivals[0].total == 1
     assert [back.value for back in step.returns] == [None]
     assert "thrown away" in sentence(timeline.steps, step)
-    (total,) = (step for step in steps(timeline, Backward) if step.path == "w")
+    (total,) = (step for step in steps(timeline, BackwardStep) if step.path == "w")
     assert sorted(float(entry.amount) for entry in total.arrivals[0].terms) == [2, 2, 3]
 
 
@@ -173,7 +173,7 @@ def test_sizes_of_large_gradients_are_not_added():
     """Root mean squares of terms don't add up to that of their sum."""
     w = variable("w", np.arange(6.0))
     timeline = record(Session(build(loss(sum(2.0 * w + 3.0 * w), name="L"))))
-    (step,) = (step for step in steps(timeline, Backward) if step.path == "w")
+    (step,) = (step for step in steps(timeline, BackwardStep) if step.path == "w")
     assert sentence(timeline.steps, step) == (
         "At w the gradients of mul2.b (rms 3) and mul1.b (rms 2) add up to 6 numbers, rms 5, "
         "element by element."
@@ -184,7 +184,7 @@ def test_sizes_of_large_gradients_are_not_added():
 def test_what_only_leads_to_a_stop_is_computed_and_said_to_be_thrown_away():
     a, b = variable("a", 2.0), variable("b", 7.0)
     timeline = record(Session(build(loss(3.0 * (stop_gradient(b, name="stop") * a), name="L"))))
-    (step,) = (step for step in steps(timeline, Backward) if step.path == "mul1")
+    (step,) = (step for step in steps(timeline, BackwardStep) if step.path == "mul1")
     back = {back.wire: back for back in step.returns}
     assert back["mul1.a"].value == 6
     assert back["mul1.a"].is_discarded
@@ -195,7 +195,7 @@ def test_what_only_leads_to_a_stop_is_computed_and_said_to_be_thrown_away():
 def test_none_and_zero_are_different_updates():
     a, b = variable("a", -1.0), variable("b", 2.0)
     timeline = record(Session(build(loss(relu(a) + stop_gradient(b, name="stop"), name="L"))))
-    text = {step.path: sentence(timeline.steps, step) for step in steps(timeline, Update)}
+    text = {step.path: sentence(timeline.steps, step) for step in steps(timeline, UpdateStep)}
     assert text["a"] == "a keeps −1: its gradient is 0."
     assert text["b"] == "b keeps 2: its gradient is None, so SGD skips it."
 
@@ -235,7 +235,7 @@ def test_the_first_value_that_is_not_finite():
     timeline = record(Session(build(loss(variable("x", 1.0) / 0.0 * 0.0, name="L"))))
     at = timeline.search(NotFinite())
     assert timeline.event(at).path == "div1"
-    assert isinstance(timeline.step(at), Forward)
+    assert isinstance(timeline.step(at), ForwardStep)
 
 
 def test_recording_changes_nothing():

@@ -10,7 +10,7 @@ import pytest
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.engine.interruption import Interrupted
 from gradwire.runtime.flow.analyse import analyse
-from gradwire.runtime.programs.references import Reference, capture_reference, parse_reference
+from gradwire.runtime.programs.references import ModelReference, capture_reference, parse_reference
 
 
 def captured(text: str, **options):
@@ -20,11 +20,11 @@ def captured(text: str, **options):
 @pytest.mark.parametrize(
     ("text", "reference"),
     [
-        ("model.py:make", Reference(Path("model.py"), "make")),
-        ("src/pkg/model.py:Maker.make", Reference(Path("src/pkg/model.py"), "Maker.make")),
-        ("HEAD~1:model.py:make", Reference(Path("model.py"), "make", "HEAD~1")),
-        ("C:/x/model.py:make", Reference(Path("C:/x/model.py"), "make")),
-        ("v1.0:C:/x/model.py:make", Reference(Path("C:/x/model.py"), "make", "v1.0")),
+        ("model.py:make", ModelReference(Path("model.py"), "make")),
+        ("src/pkg/model.py:Maker.make", ModelReference(Path("src/pkg/model.py"), "Maker.make")),
+        ("HEAD~1:model.py:make", ModelReference(Path("model.py"), "make", "HEAD~1")),
+        ("C:/x/model.py:make", ModelReference(Path("C:/x/model.py"), "make")),
+        ("v1.0:C:/x/model.py:make", ModelReference(Path("C:/x/model.py"), "make", "v1.0")),
         ("model.gradwire.json", None),
         ("model.py", None),
         ("model.py:", None),

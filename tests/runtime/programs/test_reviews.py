@@ -8,8 +8,8 @@ import pytest
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.programs.reviews import (
-    Place,
-    Result,
+    FilePlace,
+    ReviewResult,
     baseline,
     read_baseline,
     review,
@@ -17,7 +17,9 @@ from gradwire.runtime.programs.reviews import (
     written_place,
 )
 
-ONE = Result("m.json", "no_gradient", "warning", "why", "encoder/w", "loss", Place("src/a b.py", 7))
+ONE = ReviewResult(
+    "m.json", "no_gradient", "warning", "why", "encoder/w", "loss", FilePlace("src/a b.py", 7)
+)
 OTHER = ONE._replace(rule="contract", level="error", where="")
 
 
@@ -26,7 +28,7 @@ def identities(*results):
 
 
 def test_an_identity_outlives_lines_and_sizes():
-    moved = ONE._replace(text="another size", place=Place("src/a b.py", 70), level="note")
+    moved = ONE._replace(text="another size", place=FilePlace("src/a b.py", 70), level="note")
     assert identities(ONE) == identities(moved)
     for other in (ONE._replace(where="v"), ONE._replace(rule="r"), ONE._replace(subject="s")):
         assert identities(other) != identities(ONE)
@@ -93,7 +95,7 @@ def test_sarif():
     ],
 )
 def test_names_of_files_are_uris_in_sarif(file, uri):
-    log = sarif(review([ONE._replace(place=Place(file), subject=file)]), "1.2.3")
+    log = sarif(review([ONE._replace(place=FilePlace(file), subject=file)]), "1.2.3")
     (place,) = log["runs"][0]["results"][0]["locations"]
     assert place["physicalLocation"]["artifactLocation"] == {"uri": uri}
     json.dumps(log).encode()
@@ -102,8 +104,8 @@ def test_names_of_files_are_uris_in_sarif(file, uri):
 @pytest.mark.parametrize(
     ("written", "place"),
     [
-        ("a.py:7: x = 1", Place("src/a.py", 7)),
-        ("a.py:7", Place("src/a.py", 7)),
+        ("a.py:7: x = 1", FilePlace("src/a.py", 7)),
+        ("a.py:7", FilePlace("src/a.py", 7)),
         ("b.py:7", None),
         ("", None),
         ("a.py", None),

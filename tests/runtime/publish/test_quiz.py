@@ -15,7 +15,7 @@ from gradwire.blocks import Source
 from gradwire.runtime.build import add, build, constant, loss, mul, variable
 from gradwire.runtime.engine import Session
 from gradwire.runtime.lessons.quiz.asking import quiz
-from gradwire.runtime.lessons.quiz.question import Kind, Option, Question
+from gradwire.runtime.lessons.quiz.question import AnswerOption, Question, QuestionKind
 from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
 from gradwire.runtime.publish.quiz import aiken, gift, moodle, said, with_values
 from tests.examples.gallery import diagram
@@ -33,9 +33,9 @@ EXAMPLES = ("fan_out", "gan", "straight_through")
 
 def nasty(text):
     """A question whose every text is this one."""
-    options = (Option(f"right {text}", "Right."), Option(f"wrong {text}", text, text),
-               Option("0", "It is not.", "sign"))  # fmt: skip
-    return Question(Kind.GRADIENT, text, f"What is {text}?", {text: "−3"}, options)
+    options = (AnswerOption(f"right {text}", "Right."), AnswerOption(f"wrong {text}", text, text),
+               AnswerOption("0", "It is not.", "sign"))  # fmt: skip
+    return Question(QuestionKind.GRADIENT, text, f"What is {text}?", {text: "−3"}, options)
 
 
 DIAGRAMS = {name: QuestionDiagrams(diagram(name)) for name in EXAMPLES}
@@ -137,7 +137,9 @@ def test_xml_has_what_means_something_to_xml(text):
 def test_a_question_about_a_number_states_all_that_it_follows_from(name):
     """Every source is in the words of the diagram, or among the values of the question."""
     session = Session(diagram(name))
-    asked = [q for q in quiz(session, 30, 1) if q.kind in (Kind.GRADIENT, Kind.VALUE)]
+    asked = [
+        q for q in quiz(session, 30, 1) if q.kind in (QuestionKind.GRADIENT, QuestionKind.VALUE)
+    ]
     stated = {line.split(" = ")[0]: line for line in QuestionDiagrams(diagram(name)).words()}
     for path, instance in session.program.instances.items():
         if isinstance(instance.block, Source) and asked:
@@ -185,4 +187,7 @@ def test_what_a_picture_has_no_room_for_is_in_words(write):
 def test_nothing_is_asked_that_follows_from_numbers_that_are_not_stated():
     few, many = (build(loss(gw.sum(mul(variable("w", 2.0), np.ones(size))))) for size in (16, 17))
     kinds = [{q.kind for q in quiz(Session(each), 30, 1)} for each in (few, many)]
-    assert {Kind.GRADIENT, Kind.VALUE} & kinds[0] and not {Kind.GRADIENT, Kind.VALUE} & kinds[1]
+    assert {QuestionKind.GRADIENT, QuestionKind.VALUE} & kinds[0] and not {
+        QuestionKind.GRADIENT,
+        QuestionKind.VALUE,
+    } & kinds[1]

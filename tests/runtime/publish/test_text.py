@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.publish.printable import one_line, visible, xml_text
-from gradwire.runtime.publish.text import WRITTEN_OUT, Table, array_text, plain, show
+from gradwire.runtime.publish.text import WRITTEN_OUT, TextTable, array_text, plain, show
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def test_an_array_at_the_limit_is_written_out():
 
 def test_columns_are_aligned_and_never_cut():
     long = "x" * 500
-    text = plain(["head", Table("T", ("a", "value"), (("one", "1"), ("b", long)))])
+    text = plain(["head", TextTable("T", ("a", "value"), (("one", "1"), ("b", long)))])
     assert text == f"head\n\nT\na    value\none  1\nb    {long}\n"
 
 
 def test_a_cell_stays_on_its_line():
-    assert plain([Table("", ("a",), (("two\nlines",),))]) == "a\ntwo lines\n"
+    assert plain([TextTable("", ("a",), (("two\nlines",),))]) == "a\ntwo lines\n"
 
 
 def test_an_empty_table_shows_its_headings():
-    assert plain([Table("T", ("a", "b"), ())]) == "T\na  b\n"
+    assert plain([TextTable("T", ("a", "b"), ())]) == "T\na  b\n"
 
 
 class Terminal(io.StringIO):
@@ -62,7 +62,7 @@ class Terminal(io.StringIO):
         return True
 
 
-PARTS = ["[bold]loss[/bold] = 1", Table("Wires", ("to", "state"), (("a.x", "CARRIES"),))]
+PARTS = ["[bold]loss[/bold] = 1", TextTable("Wires", ("to", "state"), (("a.x", "CARRIES"),))]
 
 
 def test_a_terminal_gets_rules_and_colours(monkeypatch):
@@ -86,7 +86,7 @@ def test_a_narrow_terminal_folds_and_loses_nothing(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
-    show([Table("", ("n", "value"), (("a", "0123456789" * 10),))], terminal)
+    show([TextTable("", ("n", "value"), (("a", "0123456789" * 10),))], terminal)
     assert sum(c.isdigit() for c in terminal.getvalue() if c != "\x1b") >= 100
 
 
@@ -106,7 +106,7 @@ def test_what_is_shown_has_no_control_characters(terminal, monkeypatch):
     monkeypatch.setattr(stream, "isatty", lambda: terminal)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "vt100")
-    show([NASTY, Table(f"title {NASTY}", ("port",), ((NASTY,),))], stream)
+    show([NASTY, TextTable(f"title {NASTY}", ("port",), ((NASTY,),))], stream)
     assert stream.getvalue().count("␛[31mb") == 3
     assert not set(stream.getvalue()) & set("\x07\r\x9b\x7f\u202e\ud800")
 

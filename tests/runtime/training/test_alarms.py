@@ -8,7 +8,7 @@ import pytest
 import gradwire.runtime.build as b
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import observe
-from gradwire.runtime.training.alarms import PATIENCE, WINDOW, Alarms, Trouble
+from gradwire.runtime.training.alarms import PATIENCE, WINDOW, AlarmKind, Alarms
 from gradwire.runtime.training.optimisers import SGD
 
 
@@ -47,13 +47,13 @@ def test_vanishing_names_the_block_and_the_first_step():
     saturated = b.sigmoid(hidden + 16.0, name="saturated")
     output = b.mul(b.variable("w1", 1.0), saturated)
     (alarm,) = alarms_of(b.build(b.loss(b.square(output - 5.0), name="L")))
-    assert (alarm.trouble, alarm.step, alarm.block) == (Trouble.VANISHING, 1, "saturated")
+    assert (alarm.trouble, alarm.step, alarm.block) == (AlarmKind.VANISHING, 1, "saturated")
     assert "Vanishing gradient from step 1 on, first at saturated: " in alarm.sentence
 
 
 def test_exploding():
     found = alarms_of(deep(b.neg, 9.0, layers=8), steps=PATIENCE, lr=0.0)
-    alarm = next(a for a in found if a.trouble is Trouble.EXPLODING)
+    alarm = next(a for a in found if a.trouble is AlarmKind.EXPLODING)
     assert "enlarges gradients" in alarm.sentence
 
 
@@ -61,7 +61,7 @@ def test_dead_units():
     w, x = b.variable("w", -3.0), b.constant("x", 2.0)
     hidden = b.relu(b.mul(w, x, name="product"), name="act")
     (alarm,) = alarms_of(b.build(b.loss(b.square(hidden - 1.0), name="L")))
-    assert (alarm.trouble, alarm.block, alarm.step) == (Trouble.DEAD, "act", 1)
+    assert (alarm.trouble, alarm.block, alarm.step) == (AlarmKind.DEAD, "act", 1)
     assert "act is off" in alarm.sentence
 
 
@@ -89,7 +89,7 @@ def test_not_a_number_names_the_first_block():
     w = b.variable("w", 1.0)
     diagram = b.build(b.loss(b.mul(b.log(w, name="log"), 2.0), name="L"))
     found = alarms_of(diagram, steps=20, lr=0.3)
-    alarm = next(a for a in found if a.trouble is Trouble.NOT_FINITE)
+    alarm = next(a for a in found if a.trouble is AlarmKind.NOT_FINITE)
     assert alarm.block == "log"
     assert alarm.step > 1
 
@@ -97,7 +97,7 @@ def test_not_a_number_names_the_first_block():
 def test_not_moving_names_the_variable():
     w = b.variable("w", 3.0)
     (alarm,) = alarms_of(b.build(b.loss(b.square(w - 1.0), name="L")), lr=1e-12)
-    assert (alarm.trouble, alarm.block, alarm.step) == (Trouble.NOT_MOVING, "w", 1)
+    assert (alarm.trouble, alarm.block, alarm.step) == (AlarmKind.NOT_MOVING, "w", 1)
 
 
 def test_a_rising_loss_names_the_loss_and_since_when():
@@ -108,7 +108,7 @@ def test_a_rising_loss_names_the_loss_and_since_when():
         alarms.record(step, {"L.out": wanted + 0.01 * rng.normal()})
         found += alarms.observe(step, None)
     (alarm,) = found
-    assert (alarm.trouble, alarm.block) == (Trouble.RISING, "L")
+    assert (alarm.trouble, alarm.block) == (AlarmKind.RISING, "L")
     assert 9 * WINDOW < alarm.step <= 11 * WINDOW + 1
 
 

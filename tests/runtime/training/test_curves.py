@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.runtime.training.curves import CAPACITY, MOST, Curve, Recording, csv_of
+from gradwire.runtime.training.curves import CAPACITY, MOST, Curve, CurveRecording, csv_of
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=200)
 
@@ -68,7 +68,7 @@ def test_smoothing_starts_without_bias_and_leaves_nan_out():
 
 
 def test_a_recording_keeps_what_is_there_and_no_zero_for_what_is_not():
-    recording = Recording("stopped")
+    recording = CurveRecording("stopped")
     recording.add(1, {"L.out": 2.0, "grad_norm/opt": None})
     recording.add(2, {"L.out": 1.0, "grad_norm/opt": 0.5})
     assert recording.names == ("L.out", "grad_norm/opt")
@@ -81,7 +81,7 @@ def test_a_recording_keeps_what_is_there_and_no_zero_for_what_is_not():
 
 
 def test_a_csv_file_states_the_ranges_of_merged_numbers():
-    recording = Recording()
+    recording = CurveRecording()
     for step in range(1, CAPACITY + 2):
         recording.add(step, {"a": float(step)})
     head, first, *_, last = csv_of([recording]).splitlines()
@@ -91,7 +91,7 @@ def test_a_csv_file_states_the_ranges_of_merged_numbers():
 
 
 def test_several_runs_are_in_one_file():
-    one, two = Recording("stopped"), Recording('un"stopped')
+    one, two = CurveRecording("stopped"), CurveRecording('un"stopped')
     one.add(1, {"L": 1.0})
     two.add(1, {"L": 2.0, "M": 3.0})
     assert csv_of([one, two]) == 'run,step,L,M\nstopped,1,1.0,\n"un""stopped",1,2.0,3.0\n'
@@ -99,7 +99,7 @@ def test_several_runs_are_in_one_file():
 
 
 def test_a_recording_has_room_for_so_many_curves():
-    recording = Recording()
+    recording = CurveRecording()
     for step in (1, 2):
         recording.add(step, {f"update/{i}": 1.0 for i in range(MOST + 3)})
     assert len(recording.names) == MOST
@@ -110,7 +110,7 @@ def test_a_recording_has_room_for_so_many_curves():
 
 
 def test_a_branch_of_a_recording_leaves_it_alone():
-    recording = Recording("first")
+    recording = CurveRecording("first")
     for step in range(1, 6):
         recording.add(step, {"L": float(step)})
     branch = recording.copy("second", upto=3)

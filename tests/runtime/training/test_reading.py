@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.training.curves import Recording, csv_of
+from gradwire.runtime.training.curves import CurveRecording, csv_of
 from gradwire.runtime.training.history import csv_header, csv_line, json_line
 from gradwire.runtime.training.saving.reading import MOST_RUNS, read_recordings
 
@@ -51,7 +51,7 @@ def test_names_that_begin_a_formula_are_guarded_and_read_back(tmp_path):
     assert path.read_text() == "step,'=HYPERLINK(1).out,'-x.out,'y.out\n1,-2.0,-2.0,-2.0\n"
     (run,) = read_recordings(path)
     assert [*run.names] == names
-    made = [Recording("+one"), Recording("two")]
+    made = [CurveRecording("+one"), CurveRecording("two")]
     for each in made:
         each.add(1, {"@SUM.out": 1.0})
     path.write_text(csv_of(made))
@@ -66,7 +66,7 @@ def test_the_folder_of_a_training(tmp_path):
 
 
 def test_exported_curves_are_as_they_were_drawn(tmp_path):
-    made = [Recording("one"), Recording("two, and more")]
+    made = [CurveRecording("one"), CurveRecording("two, and more")]
     for run, scale in zip(made, (1.0, -2.0), strict=True):
         for step in range(1, 10_000):
             run.add(step, {"L.out": scale * math.sin(step), "lr/opt": 0.125})

@@ -11,9 +11,9 @@ from gradwire.runtime.diagram.optimisers import SGDMethod
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.training import watch
-from gradwire.runtime.training.alarms import PATIENCE, Trouble
+from gradwire.runtime.training.alarms import PATIENCE, AlarmKind
 from gradwire.runtime.training.trainer import Trainer
-from gradwire.runtime.training.watch import Watch
+from gradwire.runtime.training.watch import AlarmWatch
 
 
 def trainer_of(diagram, lr=0.1, **more):
@@ -24,7 +24,7 @@ def trainer_of(diagram, lr=0.1, **more):
 
 def alarms_of(diagram, steps=20, lr=0.1, **more):
     trainer = trainer_of(diagram, lr, **more)
-    looking = Watch(trainer)
+    looking = AlarmWatch(trainer)
     return [alarm for record in trainer.run(steps) for alarm in looking.look(record)]
 
 
@@ -43,7 +43,7 @@ def test_vanishing_names_the_block_and_the_first_step():
     saturated = b.sigmoid(hidden + 16.0, name="saturated")
     output = b.mul(b.variable("w1", 1.0), saturated)
     found = alarms_of(b.build(b.loss(b.square(output - 5.0), name="L")))
-    (alarm,) = (each for each in found if each.trouble is Trouble.VANISHING)
+    (alarm,) = (each for each in found if each.trouble is AlarmKind.VANISHING)
     assert (alarm.step, alarm.block) == (1, "saturated")
 
 
@@ -54,19 +54,19 @@ def test_exploding_is_seen_before_clipping(clip):
         h = b.neg(b.mul(b.variable(f"w{i}", 9.0), h, name=f"m{i}"), name=f"act{i}")
     diagram = b.build(b.loss(b.mean(b.square(h - 5.0)), name="L"))
     found = alarms_of(diagram, steps=PATIENCE, lr=0.0, clip=clip)
-    assert Trouble.EXPLODING in [alarm.trouble for alarm in found]
+    assert AlarmKind.EXPLODING in [alarm.trouble for alarm in found]
 
 
 def test_dead_needs_three_rounds_and_is_said_once():
     assert alarms_of(dead(), steps=PATIENCE - 1) == []
     (alarm,) = alarms_of(dead(), steps=300)
-    assert (alarm.trouble, alarm.block, alarm.step) == (Trouble.DEAD, "act", 1)
+    assert (alarm.trouble, alarm.block, alarm.step) == (AlarmKind.DEAD, "act", 1)
 
 
 def test_not_moving_names_the_variable():
     w = b.variable("w", 3.0)
     (alarm,) = alarms_of(b.build(b.loss(b.square(w - 1.0), name="L")), lr=1e-12)
-    assert (alarm.trouble, alarm.block) == (Trouble.NOT_MOVING, "w")
+    assert (alarm.trouble, alarm.block) == (AlarmKind.NOT_MOVING, "w")
     assert alarm.step <= 4
 
 
@@ -74,7 +74,7 @@ def test_one_that_stands_still_beside_one_that_moves_is_seen():
     still, moving = b.variable("still", 1e9), b.variable("moving", [4.0, 2.0])
     loss = b.loss(b.mean(b.square(moving - 1.0)) + still * 1e-2, name="L")
     found = alarms_of(b.build(loss), lr=1e-3)
-    assert (Trouble.NOT_MOVING, "still") in [(alarm.trouble, alarm.block) for alarm in found]
+    assert (AlarmKind.NOT_MOVING, "still") in [(alarm.trouble, alarm.block) for alarm in found]
 
 
 def test_the_flow_is_observed_ever_less_often_while_nothing_is_wrong(monkeypatch):
@@ -110,13 +110,13 @@ def test_nan_that_a_where_hides_names_the_first_block_and_step(fast):
     method = SGDMethod(lr=0.003)
     recipe = Training(optimisers=(OptimiserRule(name="opt", method=method),))
     trainer = Trainer(Session(with_hidden_nan(), fast=fast), recipe)
-    looking, found, negative = Watch(trainer), [], 0
+    looking, found, negative = AlarmWatch(trainer), [], 0
     for record in trainer.run(600):
         found += looking.look(record)
         if not negative and trainer.session.values["w"] < 0.0:
             negative = record.step
     (alarm,) = found
-    assert (alarm.trouble, alarm.block) == (Trouble.NOT_FINITE, "log")
+    assert (alarm.trouble, alarm.block) == (AlarmKind.NOT_FINITE, "log")
     assert "log of" in alarm.sentence and "No loss is affected" in alarm.sentence
     assert negative > PATIENCE
     latest = 2 * negative if fast else negative + 1  # machine code raises no flag
@@ -138,7 +138,7 @@ def test_watching_changes_no_bit_of_a_training():
         )
         loss = b.loss(b.mean(b.square(b.sum(hidden) - gw.sum(x))), name="L")
         trainer = trainer_of(b.build(loss))
-        looking = Watch(trainer)
+        looking = AlarmWatch(trainer)
         losses = []
         for record in trainer.run(30):
             losses.append(record.losses)

@@ -21,7 +21,7 @@ from gradwire.runtime.diagram import FOOT, HEADER, ROW, SetParameters
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext
-    from gradwire.app.document.numbers import Number
+    from gradwire.app.document.numbers import NumberCell
 
 
 class InlineEditor:
@@ -67,7 +67,7 @@ class InlineEditor:
         else:
             self.edit_name(block)
 
-    def edit_number(self, number: Number, text: str = "") -> None:
+    def edit_number(self, number: NumberCell, text: str = "") -> None:
         """Open a field on a face for a number, with ``text`` typed already if there is any."""
         context = self._context
         box = number_box(context.view, number)
@@ -123,7 +123,7 @@ class InlineEditor:
 
         self._field = NoteEdit(context.widget, note.text, box, zoom, accept)
 
-    def _set_number(self, number: Number, text: str) -> bool:
+    def _set_number(self, number: NumberCell, text: str) -> bool:
         context = self._context
         try:
             change = context.numbers.typed(number, text)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint.legible import legible_scale
 from gradwire.app.canvas.scene.camera import PLAIN
-from gradwire.app.canvas.state.badge_labels import Status, status_label
+from gradwire.app.canvas.state.badge_labels import NumberStatus, status_label
 from gradwire.app.services.theme import SMALL, Theme, font
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def paint_status(painter: QPainter, view: ViewState, blocks: Indices) -> None:
     scale = legible_scale(camera.zoom)
     for i in blocks.tolist():
         status = view.status(scene.names[i])
-        if status is Status.CURRENT:
+        if status is NumberStatus.CURRENT:
             continue
         label = status_label(status)
         x, y, width, _ = scene.rects[i].tolist()

@@ -31,7 +31,7 @@ _LEFT = 0.75
 
 
 @dataclass(slots=True, eq=False)
-class Picture:
+class FacePicture:
     """A drawn face with :func:`margin` around it."""
 
     pixmap: QPixmap
@@ -57,7 +57,7 @@ class FaceCache:
     def __init__(self, budget: float = math.inf) -> None:
         self.budget = self._allowed = self._for_known = budget
         self.behind = self.blank = False
-        self._pictures: dict[Look, Picture] = {}
+        self._pictures: dict[Look, FacePicture] = {}
         self._newest: dict[Look, Look] = {}
         """By look without numbers, the only one with numbers that has a picture."""
         self._zoom = self._ratio = 0.0
@@ -106,7 +106,7 @@ class FaceCache:
         else:
             _draw_picture(painter, picture, QPointF(x, y), self._zoom, self._ratio)
 
-    def picture(self, look: Look) -> Picture | None:
+    def picture(self, look: Look) -> FacePicture | None:
         """The picture of a look, if need be of another zoom; None if there was no time for any.
 
         Numbers are drawn on a copy of the picture without them: while they change, that takes less
@@ -126,13 +126,13 @@ class FaceCache:
         self._newest[bare] = look
         return self._keep(look, _with_numbers(ground.pixmap, look, self._zoom, self._theme))
 
-    def _known(self, look: Look) -> Picture | None:
+    def _known(self, look: Look) -> FacePicture | None:
         known = self._pictures.get(look)
         if known is not None:
             known.frame = self._frame
         return known
 
-    def _whole(self, look: Look, known: Picture | None) -> Picture | None:
+    def _whole(self, look: Look, known: FacePicture | None) -> FacePicture | None:
         """The picture of a look, drawn in one go; ``known`` stands in where time is up."""
         if known is not None and self._fits(known):
             return known
@@ -157,11 +157,11 @@ class FaceCache:
             self._drop(look)
         self._newest = {bare: look for bare, look in self._newest.items() if look in self._pictures}
 
-    def _fits(self, picture: Picture) -> bool:
+    def _fits(self, picture: FacePicture) -> bool:
         return picture.zoom == self._zoom and picture.ratio == self._ratio
 
-    def _keep(self, look: Look, pixmap: QPixmap) -> Picture:
-        made = self._pictures[look] = Picture(pixmap, self._zoom, self._ratio, self._frame)
+    def _keep(self, look: Look, pixmap: QPixmap) -> FacePicture:
+        made = self._pictures[look] = FacePicture(pixmap, self._zoom, self._ratio, self._frame)
         self.size += made.size
         return made
 
@@ -176,7 +176,7 @@ def margin(zoom: float, ratio: float) -> float:
 
 
 def _draw_picture(
-    painter: QPainter, picture: Picture, corner: QPointF, zoom: float, ratio: float
+    painter: QPainter, picture: FacePicture, corner: QPointF, zoom: float, ratio: float
 ) -> None:
     """Draw a picture, if need be of another zoom, with its face's top left at ``corner``."""
     room, pixmap = margin(picture.zoom, picture.ratio), picture.pixmap

@@ -27,7 +27,7 @@ from gradwire.runtime.diagram import HEADER, ROW, WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gradwire.app.canvas.state.formatting import Section
+    from gradwire.app.canvas.state.formatting import FaceSection
     from gradwire.app.canvas.state.looks import Look, PortLook
     from gradwire.app.canvas.state.view_state import ViewState
     from gradwire.runtime.flow import State
@@ -137,7 +137,7 @@ def _numbers_room(
     return GUTTER + widths[0], WIDTH - GUTTER - widths[1]
 
 
-def section_places(look: Look, left: float, right: float) -> Iterator[tuple[Section, QRectF]]:
+def section_places(look: Look, left: float, right: float) -> Iterator[tuple[FaceSection, QRectF]]:
     """The sections of a look with their places, from ``left`` to ``right``."""
     top = HEADER
     for number, section in enumerate(look.sections):

@@ -16,7 +16,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram import ROW
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.state.formatting import Cells, Section
+    from gradwire.app.canvas.state.formatting import Cells, FaceSection
 
 _BRACKET = 5.0
 _WIDE_GAP, _GAP = 9.0, 6.0
@@ -26,7 +26,7 @@ _SLIGHTLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CellGrid:
     """Where the cells of a section lie: in px of its letters, scaled by ``scale`` at ``origin``."""
 
     cells: Cells
@@ -54,7 +54,13 @@ class Grid:
 
 
 def draw_section(
-    painter: QPainter, section: Section, place: QRectF, theme: Theme, *, zoom: float, stale: bool
+    painter: QPainter,
+    section: FaceSection,
+    place: QRectF,
+    theme: Theme,
+    *,
+    zoom: float,
+    stale: bool,
 ) -> None:
     """Draw a section right-aligned in ``place``, by :func:`grid_of`."""
     if section.chart is not None:
@@ -82,7 +88,7 @@ def draw_section(
     painter.restore()
 
 
-def grid_of(section: Section, place: QRectF, zoom: float) -> Grid | None:
+def grid_of(section: FaceSection, place: QRectF, zoom: float) -> CellGrid | None:
     """Where the cells of a section lie in ``place``; None without room for any.
 
     Where room is short there are fewer digits, then smaller letters as far as they are legible at
@@ -108,10 +114,10 @@ def grid_of(section: Section, place: QRectF, zoom: float) -> Grid | None:
         width = frame + sum(columns) + gap * (len(columns) - 1)
     left = mark + (_BRACKET if shown.bracketed else 0.0)
     origin = QPointF(place.right() - width * shrink, place.center().y())
-    return Grid(cells, tuple(columns), gap, left, width, origin, shrink, size)
+    return CellGrid(cells, tuple(columns), gap, left, width, origin, shrink, size)
 
 
-def _mark(section: Section, size: int) -> float:
+def _mark(section: FaceSection, size: int) -> float:
     """Width of the mark before the numbers, px of the letters."""
     if not section.mark:
         return 0.0

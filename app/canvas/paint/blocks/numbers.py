@@ -16,7 +16,7 @@ from gradwire.app.canvas.paint.blocks.faces import (
 from gradwire.app.canvas.paint.blocks.grids import grid_of
 from gradwire.app.canvas.paint.blocks.sliders import track_of
 from gradwire.app.canvas.scene.camera import NUMBERS
-from gradwire.app.document.numbers import Number, array_of
+from gradwire.app.document.numbers import NumberCell, array_of
 from gradwire.blocks.block import Source
 
 if TYPE_CHECKING:
@@ -34,23 +34,23 @@ _LEAST = 22.0
 """Least width of a number that stands alone, widget px."""
 
 
-def number_boxes(annotations: Annotations, i: int, zoom: float) -> dict[Number, QRectF]:
+def number_boxes(annotations: Annotations, i: int, zoom: float) -> dict[NumberCell, QRectF]:
     """The numbers of block ``i`` that can be changed, with their places on its face."""
     scene = annotations.scene
     name, block, look = scene.names[i], scene.blocks[i], annotations.look(i)
     found = _values if isinstance(block, Source) else _literals
     shown = annotations.page.value(name, "out") if isinstance(block, Source) else None
-    boxes: dict[Number, QRectF] = {}
+    boxes: dict[NumberCell, QRectF] = {}
     for key, index, box in found(look, zoom):
         array = array_of(block, key, shown)
         if array is not None and array.size and len(index) >= array.ndim:
             cell = index[len(index) - array.ndim :]
             if all(n < length for n, length in zip(cell, array.shape, strict=True)):
-                boxes[Number(name, key, cell)] = box
+                boxes[NumberCell(name, key, cell)] = box
     return boxes
 
 
-def number_box(view: ViewState, number: Number) -> QRectF | None:
+def number_box(view: ViewState, number: NumberCell) -> QRectF | None:
     """The place of a number in widget px; None if it is not shown."""
     i = view.scene.index.get(number.block)
     if i is None or view.camera.zoom < NUMBERS:
@@ -58,14 +58,14 @@ def number_box(view: ViewState, number: Number) -> QRectF | None:
     return _on_widget(view, i).get(number)
 
 
-def number_at(view: ViewState, i: int, at: QPointF) -> Number | None:
+def number_at(view: ViewState, i: int, at: QPointF) -> NumberCell | None:
     """The number of block ``i`` at a point of the widget, if there is one."""
     if view.camera.zoom < NUMBERS:
         return None
     return next((number for number, box in _on_widget(view, i).items() if box.contains(at)), None)
 
 
-def only_number(view: ViewState, i: int) -> Number | None:
+def only_number(view: ViewState, i: int) -> NumberCell | None:
     """The number of a source that shows no other one."""
     if view.camera.zoom < NUMBERS or not isinstance(view.scene.blocks[i], Source):
         return None
@@ -122,12 +122,12 @@ def _literals(look: Look, zoom: float) -> Iterator[tuple[str, tuple[int, ...], Q
             yield port.text.partition(" = ")[0], (), place
 
 
-def _on_widget(view: ViewState, i: int) -> dict[Number, QRectF]:
+def _on_widget(view: ViewState, i: int) -> dict[NumberCell, QRectF]:
     """The numbers of block ``i`` with their places in widget px, as large as a hand needs."""
     zoom = view.camera.zoom
     boxes = number_boxes(view.annotations, i, zoom)
     corner = QPointF(*view.camera.to_widget(view.scene.rects[i, :2]).tolist())
-    placed: dict[Number, QRectF] = {}
+    placed: dict[NumberCell, QRectF] = {}
     for number, box in boxes.items():
         pad = max(_PAD, (_LEAST - box.width() * zoom) / 2.0) if len(boxes) == 1 else _PAD
         found = QRectF(corner + box.topLeft() * zoom, box.size() * zoom)

@@ -48,7 +48,7 @@ _STAR = 26.0
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class Tile(QWidget):
+class SymbolTile(QWidget):
     """The symbol of one block class on the tint of its family."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint.views.colours import class_colour, image_of, scale_image
 from gradwire.app.canvas.paint.views.frames import (
-    Frame,
+    ValueFrame,
     draw_axes,
     draw_border,
     draw_remarks,
@@ -87,10 +87,10 @@ def _frame(
     zoom: float,
     *,
     near: bool,
-) -> Frame:
+) -> ValueFrame:
     if near:
         return draw_axes(painter, picture.x, picture.y, box, theme, zoom)
-    return Frame(box, picture.x, picture.y)
+    return ValueFrame(box, picture.x, picture.y)
 
 
 def _draw_text(painter: QPainter, text: str, box: QRectF, theme: Theme, zoom: float) -> None:
@@ -137,7 +137,9 @@ def _draw_field(
         draw_classes(painter, picture.labels, frame.box, theme, zoom, field=True)
 
 
-def _draw_contour(painter: QPainter, picture: FieldPicture, frame: Frame, theme: Theme) -> None:
+def _draw_contour(
+    painter: QPainter, picture: FieldPicture, frame: ValueFrame, theme: Theme
+) -> None:
     if not len(picture.lines):
         return
     ends = picture.lines.reshape(-1, 2)
@@ -184,7 +186,9 @@ def _draw_scale(
     return box.adjusted(0.0, 0.0, -(wide + _BAR + 12.0), 0.0)
 
 
-def _draw_bars(painter: QPainter, picture: HistogramPicture, frame: Frame, theme: Theme) -> None:
+def _draw_bars(
+    painter: QPainter, picture: HistogramPicture, frame: ValueFrame, theme: Theme
+) -> None:
     box = frame.box
     tops = np.nan_to_num(np.clip(picture.y.shares(picture.counts), 0.0, 1.0)).tolist()
     edges = (box.left() + box.width() * picture.x.shares(picture.edges)).tolist()

@@ -31,7 +31,7 @@ _LOUD, _FAINT = 3.0, 0.3
 
 
 @dataclass(frozen=True)
-class Frame:
+class ValueFrame:
     """Where values lie on a face: ``box`` is what the axes span, scene units."""
 
     box: QRectF
@@ -79,7 +79,7 @@ def draw_remarks(
 class Axes:
     """Axes at the edges of ``box`` as far as there is room for them, and the frame inside."""
 
-    frame: Frame
+    frame: ValueFrame
     box: QRectF
     used: QFont
     name: str = ""
@@ -126,7 +126,7 @@ def axes_in(x: Axis, y: Axis, box: QRectF, zoom: float, name: str = "") -> Axes:
     used = letters(zoom)
     metrics = QFontMetricsF(used)
     if min(box.width(), box.height()) * zoom < LEAST:
-        return Axes(Frame(box, x, y), box, used)
+        return Axes(ValueFrame(box, x, y), box, used)
     rows = max(2, int(box.height() / (2.2 * metrics.height())))
     beside = [(tick, number(tick, 3)) for tick in y.ticks(min(rows, 6))]
     wide = max((metrics.horizontalAdvance(text) for _, text in beside), default=0.0)
@@ -135,10 +135,12 @@ def axes_in(x: Axis, y: Axis, box: QRectF, zoom: float, name: str = "") -> Axes:
     )
     columns = max(2, int(inner.width() / max(1.0, metrics.horizontalAdvance("−0.0000"))))
     below = [(tick, number(tick, 3)) for tick in x.ticks(min(columns, 7))]
-    return Axes(Frame(inner, x, y), box, used, name, below, beside, wide)
+    return Axes(ValueFrame(inner, x, y), box, used, name, below, beside, wide)
 
 
-def draw_axes(painter: QPainter, x: Axis, y: Axis, box: QRectF, theme: Theme, zoom: float) -> Frame:
+def draw_axes(
+    painter: QPainter, x: Axis, y: Axis, box: QRectF, theme: Theme, zoom: float
+) -> ValueFrame:
     """Draw axes at the edges of ``box`` as far as there is room; the frame inside them."""
     axes = axes_in(x, y, box, zoom)
     axes.draw(painter, theme)
@@ -153,7 +155,7 @@ def draw_border(painter: QPainter, box: QRectF, theme: Theme) -> None:
 
 
 def _draw_grid(
-    painter: QPainter, frame: Frame, across: list[float], up: list[float], theme: Theme
+    painter: QPainter, frame: ValueFrame, across: list[float], up: list[float], theme: Theme
 ) -> None:
     """Draw ticks outside the frame and faint lines inside it."""
     box = frame.box

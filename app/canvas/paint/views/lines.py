@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from gradwire.app.canvas.paint.views.colours import class_colour
-from gradwire.app.canvas.paint.views.frames import LEAST, Frame, axes_in, draw_border, letters
+from gradwire.app.canvas.paint.views.frames import LEAST, ValueFrame, axes_in, draw_border, letters
 from gradwire.app.services.translation import editor
 from gradwire.runtime.flow import number
 
@@ -28,7 +28,7 @@ _APART = 10.0
 """Room between names in a row."""
 
 
-class Name(NamedTuple):
+class LineName(NamedTuple):
     """The name of a line, by the line's number, and where it stands."""
 
     line: int
@@ -40,7 +40,7 @@ def draw_lines(
     painter: QPainter, picture: PlotPicture, box: QRectF, theme: Theme, zoom: float, *, near: bool
 ) -> None:
     """Draw lines into ``box``; where it is ``near``, with axes and names."""
-    frame, names, above = Frame(box, picture.x, picture.y), list[Name](), list[Name]()
+    frame, names, above = ValueFrame(box, picture.x, picture.y), list[LineName](), list[LineName]()
     pieces = None
     if near:
         step = editor.tr("step")
@@ -60,7 +60,7 @@ def draw_lines(
     _draw_names(painter, above, theme, zoom, grounded=False)
 
 
-def _drawn(picture: PlotPicture, frame: Frame, zoom: float) -> list[list[Floats]]:
+def _drawn(picture: PlotPicture, frame: ValueFrame, zoom: float) -> list[list[Floats]]:
     """The pieces of each line as they are drawn: places (n, 2) on the face."""
     columns = max(1, math.ceil(frame.box.width() * zoom / 2.0))
     return [
@@ -68,7 +68,9 @@ def _drawn(picture: PlotPicture, frame: Frame, zoom: float) -> list[list[Floats]
     ]
 
 
-def _draw_pieces(painter: QPainter, lines: list[list[Floats]], frame: Frame, theme: Theme) -> None:
+def _draw_pieces(
+    painter: QPainter, lines: list[list[Floats]], frame: ValueFrame, theme: Theme
+) -> None:
     painter.save()
     painter.setClipRect(frame.box, Qt.ClipOperation.IntersectClip)
     styles = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
@@ -120,7 +122,7 @@ def thinned(points: Floats, columns: int) -> Floats:
 
 
 def _draw_names(
-    painter: QPainter, names: Sequence[Name], theme: Theme, zoom: float, *, grounded: bool
+    painter: QPainter, names: Sequence[LineName], theme: Theme, zoom: float, *, grounded: bool
 ) -> None:
     """Draw names in the colours of their lines, ``grounded`` on the colour of the canvas."""
     painter.setFont(letters(zoom))
@@ -139,8 +141,8 @@ def _texts(picture: PlotPicture) -> list[str]:
 
 
 def _in_corner(
-    picture: PlotPicture, frame: Frame, lines: list[list[Floats]], zoom: float
-) -> list[Name]:
+    picture: PlotPicture, frame: ValueFrame, lines: list[list[Floats]], zoom: float
+) -> list[LineName]:
     """Names of lines, one below the other, in a corner where no line is; none if there is none."""
     metrics = QFontMetricsF(letters(zoom))
     high = metrics.height()
@@ -158,7 +160,7 @@ def _in_corner(
         return []
     is_left = room.left() == inner.left()
     return [
-        Name(i, text, QRectF(
+        LineName(i, text, QRectF(
             room.left() if is_left else room.right() - wide - 1.0, room.top() + i * high,
             wide + 1.0, high,
         ))
@@ -166,7 +168,7 @@ def _in_corner(
     ]  # fmt: skip
 
 
-def _above(picture: PlotPicture, box: QRectF, zoom: float) -> list[Name]:
+def _above(picture: PlotPicture, box: QRectF, zoom: float) -> list[LineName]:
     """Names of lines in rows at the upper end of ``box``, if need be without values; none if they
     would leave too little of it.
     """
@@ -179,7 +181,7 @@ def _above(picture: PlotPicture, box: QRectF, zoom: float) -> list[Name]:
     return []
 
 
-def _in_rows(texts: list[str], box: QRectF, metrics: QFontMetricsF) -> list[Name]:
+def _in_rows(texts: list[str], box: QRectF, metrics: QFontMetricsF) -> list[LineName]:
     """Texts beside each other in rows from the upper left of ``box`` on."""
     left, top, names = box.left(), box.top(), []
     for i, text in enumerate(texts):
@@ -187,7 +189,7 @@ def _in_rows(texts: list[str], box: QRectF, metrics: QFontMetricsF) -> list[Name
         wide = metrics.horizontalAdvance(elided) + 1.0
         if left > box.left() and left + wide > box.right():
             left, top = box.left(), top + metrics.height()
-        names.append(Name(i, elided, QRectF(left, top, wide, metrics.height())))
+        names.append(LineName(i, elided, QRectF(left, top, wide, metrics.height())))
         left += wide + _APART
     return names
 

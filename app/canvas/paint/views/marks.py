@@ -9,7 +9,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainterPath, QPen, QPolygonF
 
 from gradwire.app.canvas.paint.views.colours import class_colour, over_field, table_of
-from gradwire.app.canvas.paint.views.frames import Frame, letters
+from gradwire.app.canvas.paint.views.frames import ValueFrame, letters
 from gradwire.runtime.views import FIRST, NOT_FINITE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views import Marks
+    from gradwire.runtime.views import PointMarks
 
 _SHADES = 24
 """Shades that points are drawn in at most."""
@@ -29,7 +29,12 @@ _FEW = 300
 
 
 def draw_marks(
-    painter: QPainter, marks: Sequence[Marks], frame: Frame, theme: Theme, *, field: bool = False
+    painter: QPainter,
+    marks: Sequence[PointMarks],
+    frame: ValueFrame,
+    theme: Theme,
+    *,
+    field: bool = False,
 ) -> None:
     """Draw marks inside a frame, each with a rim that sets it off from what is below.
 
@@ -87,7 +92,9 @@ def _class_ink(number: int, theme: Theme, *, field: bool) -> QColor:
     return over_field(colour, theme) if field else colour
 
 
-def _groups(marks: Marks, theme: Theme, *, field: bool) -> Iterator[tuple[int, QColor, np.ndarray]]:
+def _groups(
+    marks: PointMarks, theme: Theme, *, field: bool
+) -> Iterator[tuple[int, QColor, np.ndarray]]:
     """Form, colour and which of the points (n,) of each class or shade."""
     count = len(marks.points)
     if marks.levels is None:

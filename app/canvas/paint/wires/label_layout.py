@@ -27,7 +27,7 @@ _REACH = 100.0
 """How far from its centre a label may be seen, widget px."""
 
 
-class Label(NamedTuple):
+class WireLabel(NamedTuple):
     """A glyph or text with its colour, its centre in widget px, widget px per px of its style, and
     the colour of its ground, empty for none.
     """
@@ -60,7 +60,7 @@ class LabelLayout:
         self.text_scale = legible_scale(view.camera.unit)
         self._units = round(self.text_scale, 3), round(view.camera.unit, 3)
         """Widget px per px of style of texts, and of glyphs."""
-        self._labels: list[Label] = []
+        self._labels: list[WireLabel] = []
         """What was placed, in the order in which it is painted."""
         self._view = view
         self._area = view.camera.rows_to_widget(visible[None])[0]
@@ -71,7 +71,7 @@ class LabelLayout:
         self._taken: _Taken | None = None
         """What the blocks and labels take up, once anybody asks."""
 
-    def take(self) -> tuple[Label, ...]:
+    def take(self) -> tuple[WireLabel, ...]:
         """What was placed since it was last taken; its room stays taken."""
         placed = tuple(self._labels[self._given :])
         self._given = len(self._labels)
@@ -82,11 +82,11 @@ class LabelLayout:
         """How many labels were placed."""
         return len(self._labels)
 
-    def placed_after(self, count: int) -> tuple[Label, ...]:
+    def placed_after(self, count: int) -> tuple[WireLabel, ...]:
         """What was placed since there were ``count`` labels."""
         return tuple(self._labels[count:])
 
-    def add(self, labels: Iterable[Label]) -> None:
+    def add(self, labels: Iterable[WireLabel]) -> None:
         """Place labels where they stood before."""
         for label in labels:
             self._labels.append(label)
@@ -126,10 +126,12 @@ class LabelLayout:
         unit = self._units[glyph in glyphs.SHAPES]
         if not ground and (grounded or glyph in glyphs.ON_LANE):
             ground = self._view.theme.canvas
-        self.add([Label(glyph, colour, x, y, unit, ground)])
+        self.add([WireLabel(glyph, colour, x, y, unit, ground)])
 
 
-def draw_labels(painter: QPainter, labels: Iterable[Label], ratio: float, *, vector: bool) -> None:
+def draw_labels(
+    painter: QPainter, labels: Iterable[WireLabel], ratio: float, *, vector: bool
+) -> None:
     """Draw labels, as vectors or as pictures at whole device px; ``ratio`` is device px per px."""
     for label in labels:
         glyph, colour, x, y, unit, ground = label

@@ -16,7 +16,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.classes.identity import by_identity
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.paint.wires.label_layout import Label
+    from gradwire.app.canvas.paint.wires.label_layout import WireLabel
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.state.annotations import Annotations
     from gradwire.app.canvas.state.view_state import ViewState
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Labels(NamedTuple):
     """Labels in the order in which they are painted, and whether they are all there."""
 
-    placed: tuple[Label, ...]
+    placed: tuple[WireLabel, ...]
     boxes: Floats
     """Left, top, right and bottom (n, 4) of each, widget px."""
     are_complete: bool

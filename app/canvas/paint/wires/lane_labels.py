@@ -18,7 +18,7 @@ from gradwire.runtime.flow import Form, State
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gradwire.app.canvas.paint.wires.label_layout import Label, LabelLayout
+    from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, WireLabel
     from gradwire.app.canvas.scene.arrays import Flags, Indices, Ints
     from gradwire.app.canvas.scene.polylines import Polylines
     from gradwire.app.canvas.state.lanes import Lanes
@@ -47,7 +47,7 @@ class LaneMemo:
     lanes: Lanes | None = None
     """The lanes that were labelled last."""
     spots: Spots[_Spot] = field(default_factory=Spots)
-    placed: dict[int, tuple[_Spot, _Said, tuple[Label, ...]]] = field(default_factory=dict)
+    placed: dict[int, tuple[_Spot, _Said, tuple[WireLabel, ...]]] = field(default_factory=dict)
     """By wire where its labels are, what they say, and the labels."""
 
     def forget(self, wires: Indices) -> None:

@@ -19,7 +19,7 @@ from gradwire.runtime.flow import State
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gradwire.app.canvas.paint.wires.label_layout import Label, LabelLayout
+    from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, WireLabel
     from gradwire.app.canvas.scene.arrays import Indices, Ints
     from gradwire.app.canvas.state.lanes import Lanes
     from gradwire.app.canvas.state.view_state import ViewState
@@ -40,10 +40,10 @@ class NumberMemo:
 
     spots: dict[int, Spots[_Spot]] = field(default_factory=dict)
     """The places of values, :data:`_OTHER_SIDE`, and of what each loss, from 0, brings back."""
-    labels: tuple[Label, ...] = ()
+    labels: tuple[WireLabel, ...] = ()
     """What was there before the numbers."""
     said: list[list[tuple[_Spot, _Said]]] = field(default_factory=list)
-    placed: tuple[Label, ...] = ()
+    placed: tuple[WireLabel, ...] = ()
 
     def forget(self, wires: Indices) -> None:
         """Find the places of ``wires`` anew, which have moved, and those of all numbers: another

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.canvas.scene.members.members import Edit
+    from gradwire.app.canvas.scene.members.members import MembersEdit
     from gradwire.runtime.diagram import Page
 
 
@@ -73,7 +73,7 @@ class SpatialIndex:
             known.forget()
         self._bounds = None
 
-    def renumber(self, edit: Edit) -> None:
+    def renumber(self, edit: MembersEdit) -> None:
         """Follow blocks and wires to their numbers now; new ones are nowhere until they move."""
         self._near_blocks.renumber(edit.blocks)
         self._near_wires.renumber(edit.wires)

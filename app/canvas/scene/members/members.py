@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from gradwire.app.canvas.scene.members.slots import Slots
+    from gradwire.app.canvas.scene.members.slots import PortSlots
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Diagram
 
@@ -38,7 +38,7 @@ NO_PAGE = Page()
 
 
 @by_identity
-class Edit(NamedTuple):
+class MembersEdit(NamedTuple):
     """What an edit has changed of a page's blocks and wires."""
 
     blocks: Changes
@@ -52,9 +52,9 @@ class Renumbered(NamedTuple):
     """The last small edit of a page, and what was numbered before it, by which it is known."""
 
     wire_keys: list[str]
-    slots: list[Slots]
+    slots: list[PortSlots]
     """Those of the blocks."""
-    edit: Edit
+    edit: MembersEdit
 
 
 class Incidence:
@@ -157,7 +157,7 @@ class Members:
         """Ports that a wire ends at."""
         self.is_driven[self.wire_ports[:, 1]] = True
 
-    def _follow_edit(self, diagram: Diagram) -> Edit | None:
+    def _follow_edit(self, diagram: Diagram) -> MembersEdit | None:
         """Follow an edit of a few blocks and wires; None, and nothing is done, if it is none."""
         page = diagram.pages[self.page_name]
         blocks = changes_of(self.page.blocks, page.blocks)
@@ -179,12 +179,12 @@ class _Following:
         self._index = _numbered(members.index, self._names, blocks)
         self._wires = list(self._page.wires.items())
 
-    def edit(self) -> Edit | None:
+    def edit(self) -> MembersEdit | None:
         members, changes = self._members, self._changes
         if self._has_insides() or not self._are_known():
             return None
         touched = self._touched()
-        slots = cast("list[Slots]", list(changes.listed(members.slots)))
+        slots = cast("list[PortSlots]", list(changes.listed(members.slots)))
         counts = [changes.rows(known) for known in members._counts]
         others = self._find_slots(touched, slots, counts)
         ends = self._resolved(slots, others)
@@ -202,7 +202,7 @@ class _Following:
         if len(self._wire_changes) or not self._wire_changes.are_numbered_alike:
             self._name_wires()
         members._number_ports(ends)
-        return Edit(changes, self._wire_changes, np.array(touched, np.intp))
+        return MembersEdit(changes, self._wire_changes, np.array(touched, np.intp))
 
     def _has_insides(self) -> bool:
         """Whether a page or a formula has come, gone or changed."""
@@ -227,7 +227,9 @@ class _Following:
         found = {*self._changes.fresh, *ends, *self._changes.now[was].tolist()}
         return sorted(found - {-1})
 
-    def _find_slots(self, touched: list[int], slots: list[Slots], counts: list[Ints]) -> list[int]:
+    def _find_slots(
+        self, touched: list[int], slots: list[PortSlots], counts: list[Ints]
+    ) -> list[int]:
         """Find the ports of these blocks anew; returns those that have others."""
         others = []
         for number in touched:
@@ -239,7 +241,7 @@ class _Following:
                 others.append(number)
         return others
 
-    def _resolved(self, slots: list[Slots], others: list[int]) -> Ints | None:
+    def _resolved(self, slots: list[PortSlots], others: list[int]) -> Ints | None:
         """The ends of all wires (m, 4), where ``others`` are blocks with other ports; None if a
         wire names a port that there is not.
         """

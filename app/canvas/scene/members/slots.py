@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _INPUTS, _OUTPUTS = attrgetter("inputs"), attrgetter("outputs")
 
 
-class Slots:
+class PortSlots:
     """The names of a block's ports, and their numbers on the block, inputs first."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Slots:
         self.output_at = {name: i + len(inputs) for i, name in enumerate(outputs)}
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Slots):
+        if not isinstance(other, PortSlots):
             return NotImplemented
         ports = self.inputs, self.outputs, self.free
         return ports == (other.inputs, other.outputs, other.free)
@@ -57,37 +57,37 @@ class Slots:
         return hash((self.inputs, self.outputs, self.free))
 
 
-def slots_of(diagram: Diagram, name: str, page: Page) -> list[Slots]:
+def slots_of(diagram: Diagram, name: str, page: Page) -> list[PortSlots]:
     """Slots of every block of the page."""
     kinds = list(map(type, page.blocks.values()))
     by_type = {kind: _fixed_slots(kind) for kind in set(kinds)}
     found = list(map(by_type.__getitem__, kinds))
     if None not in by_type.values():
-        return cast("list[Slots]", found)
+        return cast("list[PortSlots]", found)
     for i, block_name in enumerate(page.blocks):
         if found[i] is None:
             found[i] = _own_slots(diagram, name, block_name)
-    return cast("list[Slots]", found)
+    return cast("list[PortSlots]", found)
 
 
-def slots_of_block(diagram: Diagram, page: str, name: str) -> Slots:
+def slots_of_block(diagram: Diagram, page: str, name: str) -> PortSlots:
     """Slots of one block of a page."""
     fixed = _fixed_slots(type(diagram.pages[page].blocks[name]))
     return _own_slots(diagram, page, name) if fixed is None else fixed
 
 
-def _own_slots(diagram: Diagram, page: str, name: str) -> Slots:
+def _own_slots(diagram: Diagram, page: str, name: str) -> PortSlots:
     ports = ports_of(diagram, page, name)
-    return Slots((*ports.inputs, *ports.free), ports.outputs, ports.free)
+    return PortSlots((*ports.inputs, *ports.free), ports.outputs, ports.free)
 
 
-def _fixed_slots(kind: type[Block]) -> Slots | None:
+def _fixed_slots(kind: type[Block]) -> PortSlots | None:
     """The slots of a type whose blocks all have the same ports; None if they differ."""
     if issubclass(kind, Composite | Opaque) or any(port.variadic for port in kind.inputs):
         return None
     if kind.output_names is not Block.output_names or kind.input_ports is not Block.input_ports:
         return None  # as Unpack, whose parameters name its outputs
-    return Slots(tuple(port.name for port in kind.inputs), kind.outputs)
+    return PortSlots(tuple(port.name for port in kind.inputs), kind.outputs)
 
 
 def changed_parameters(before: Diagram, after: Diagram, name: str) -> list[int] | None:
@@ -163,7 +163,7 @@ class NumberedPorts(NamedTuple):
     """Row of each port, and the number of ports on its side of the block (p, 2)."""
 
 
-def port_counts(slots: Sequence[Slots]) -> tuple[Ints, Ints]:
+def port_counts(slots: Sequence[PortSlots]) -> tuple[Ints, Ints]:
     """Numbers of inputs and of outputs (n,) of blocks with these slots."""
     inputs = np.fromiter(map(len, map(_INPUTS, slots)), np.int32, len(slots))
     outputs = np.fromiter(map(len, map(_OUTPUTS, slots)), np.int32, len(slots))
@@ -184,7 +184,7 @@ def numbered_ports(inputs: Ints, outputs: Ints) -> NumberedPorts:
 
 
 def resolved_wires(
-    page: Page, index: Mapping[str, int], slots: Sequence[Slots]
+    page: Page, index: Mapping[str, int], slots: Sequence[PortSlots]
 ) -> tuple[list[str], Ints]:
     """Keys of the wires (m,), and source block, target block and their port numbers (m, 4).
 
@@ -201,17 +201,17 @@ def resolved_wires(
     return keys, np.fromiter(ends, np.int32, len(ends)).reshape(-1, 4)
 
 
-def add_named_ports(page: Page, index: Mapping[str, int], slots: list[Slots]) -> None:
+def add_named_ports(page: Page, index: Mapping[str, int], slots: list[PortSlots]) -> None:
     """Add ports that wires name but blocks lack, so that every wire has two ends."""
     for target, source in page.wires.items():
         i = index.get(target.block)
         if i is not None and target.port not in slots[i].input_at:
             old = slots[i]
-            slots[i] = Slots((*old.inputs, target.port), old.outputs, tuple(old.free))
+            slots[i] = PortSlots((*old.inputs, target.port), old.outputs, tuple(old.free))
         i = index.get(source.block)
         if i is not None and source.port not in slots[i].output_at:
             old = slots[i]
-            slots[i] = Slots(old.inputs, (*old.outputs, source.port), tuple(old.free))
+            slots[i] = PortSlots(old.inputs, (*old.outputs, source.port), tuple(old.free))
 
 
 def is_collapsed(page: Page, names: list[str]) -> Flags:

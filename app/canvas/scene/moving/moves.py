@@ -13,7 +13,7 @@ FEW = 64
 """Blocks that may have moved; where more have, or all, the whole page is read anew."""
 
 
-class Moves(NamedTuple):
+class MovedItems(NamedTuple):
     """The blocks that are elsewhere now, and the routes that are others, by the wire's key."""
 
     blocks: dict[str, Point]
@@ -21,7 +21,7 @@ class Moves(NamedTuple):
     """An empty route for a wire that has none now."""
 
 
-def moves_of(before: Page, after: Page) -> Moves | None:
+def moves_of(before: Page, after: Page) -> MovedItems | None:
     """What differs between two versions of a page but for its blocks, wires and styles.
 
     None if more differs than the places of a few blocks, with those that have come or gone, and the
@@ -37,7 +37,7 @@ def moves_of(before: Page, after: Page) -> Moves | None:
         return None
     if any(target in after.bends for target in routes):
         return None
-    return Moves(
+    return MovedItems(
         {name: after.layout[name] for name in places if name in after.blocks},
         {str(target): after.routes.get(target, ()) for target in routes},
     )

@@ -19,7 +19,7 @@ class GuessStage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class GuessLabel:
     """A question about a block or a wire: its text, such as ``∇ ?`` or ``12 → 8``."""
 
     text: str
@@ -37,8 +37,8 @@ class Guess:
 class GuessMarks:
     """The questions of a page by the names of blocks and the keys of wires, in their order."""
 
-    blocks: Mapping[str, Guess] = field(default_factory=dict)
-    wires: Mapping[str, Guess] = field(default_factory=dict)
+    blocks: Mapping[str, GuessLabel] = field(default_factory=dict)
+    wires: Mapping[str, GuessLabel] = field(default_factory=dict)
     place: str = ""
     """The block that feedback points at."""
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gradwire.app.panels import labels
-from gradwire.app.panels.inspector.fields import ChoiceField, Field, TextField, field_for
+from gradwire.app.panels.inspector.fields import ChoiceField, TextField, ValueField, field_for
 from gradwire.app.panels.inspector.rows import name_label
 from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
 from gradwire.blocks.names import NAME_RULE
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gradwire.app.evaluation.result import Result
+    from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.diagram import AnySchedule, Group, OptimiserRule, Training
     from gradwire.runtime.engine import Program
-    from gradwire.runtime.training import FieldPath, Remark
+    from gradwire.runtime.training import FieldPath, RecipeRemark
 
 _RATES_HEIGHT = 40
 _RATES = 160
@@ -58,7 +58,7 @@ class TrainingForm(QWidget):
         super().__init__()
         self._training = diagram.training
         self._program: Program | None = None
-        self._rows: dict[_Path, Field] = {}
+        self._rows: dict[_Path, ValueField] = {}
         self.errors: dict[_Path, Any] = {}
         self._owned: dict[int, Any] = {}
         self._rates: dict[int, RatePreview] = {}
@@ -74,14 +74,14 @@ class TrainingForm(QWidget):
         elif before != self._training:
             self._show_values()
 
-    def show_result(self, result: Result | None) -> None:
+    def show_result(self, result: EvaluationResult | None) -> None:
         """Show which variables the patterns name in a diagram that was run."""
         flow = None if result is None else result.flow
         if flow is not None and flow.program is not self._program:  # numbers alone keep it
             self._program = flow.program
             self._show_remarks()
 
-    def field(self, *path: str | int) -> Field:
+    def field(self, *path: str | int) -> ValueField:
         """The field of a part of the recipe, such as ``"optimisers", 0, "variables"``."""
         return self._rows[path]
 
@@ -226,7 +226,9 @@ class TrainingForm(QWidget):
         head = make_row(None, (name, 1), remove)
         return card, _grid(make_column(card, head, error, margins=(8, 6, 8, 8)))
 
-    def _row(self, grid: QGridLayout, path: _Path, name: str, field: Field | None = None) -> None:
+    def _row(
+        self, grid: QGridLayout, path: _Path, name: str, field: ValueField | None = None
+    ) -> None:
         if isinstance(field, ChoiceField):
             field.box.setMinimumContentsLength(6)
             field.box.setSizeAdjustPolicy(_SHRINKS)
@@ -277,7 +279,7 @@ class TrainingForm(QWidget):
             return
         from gradwire.runtime.training import examine
 
-        said: dict[_Path, Remark] = {}
+        said: dict[_Path, RecipeRemark] = {}
         for remark in examine(self._training, self._program):
             path = remark.field
             while path and path not in self.errors:

@@ -75,7 +75,7 @@ _ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
 _ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
 
 
-class Operations(FirstOfWindow):
+class JaxOperations(FirstOfWindow):
     """The operations of JAX that differ."""
 
     __slots__ = ()

@@ -35,7 +35,7 @@ _ARCTAN2 = with_rules(
 )
 
 
-class Operations(Namespace):
+class MXNetOperations(Namespace):
     """The operations of MXNet that differ."""
 
     __slots__ = ()

@@ -68,7 +68,7 @@ _SET_ALONG = with_rules(
 )  # fmt: skip
 
 
-class Operations(FirstOfWindow):
+class TorchOperations(FirstOfWindow):
     """The operations of PyTorch that differ."""
 
     __slots__ = ()

@@ -66,7 +66,7 @@ _ARCTAN2 = with_rules(
 _CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL)}
 
 
-class Operations(FirstOfWindow):
+class TensorFlowOperations(FirstOfWindow):
     """The operations of TensorFlow that differ."""
 
     __slots__ = ()

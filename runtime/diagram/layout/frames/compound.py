@@ -15,7 +15,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.layout.coarse import LARGE, MANY_WIRES, draw_coarsely
 from gradwire.runtime.diagram.layout.drawn import DrawnPart
 from gradwire.runtime.diagram.layout.folding import CANVAS, FOLD_GAIN, READABLE, busyness, zoom
-from gradwire.runtime.diagram.layout.graph import Line, Node, parts_of
+from gradwire.runtime.diagram.layout.graph import LayoutLine, LayoutNode, parts_of
 from gradwire.runtime.diagram.layout.measures import (
     COLUMN_GAP,
     FRAME_PAD,
@@ -32,9 +32,9 @@ from gradwire.runtime.diagram.layout.rows import PartLayout, Placement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.diagram.layout.drawn import Drawn
-    from gradwire.runtime.diagram.layout.frames.groups import Group
-    from gradwire.runtime.diagram.layout.graph import Graph, Part
+    from gradwire.runtime.diagram.layout.drawn import DrawnGraph
+    from gradwire.runtime.diagram.layout.frames.groups import FrameGroup
+    from gradwire.runtime.diagram.layout.graph import GraphPart, LayoutGraph
     from gradwire.runtime.diagram.layout.placing import Box
     from gradwire.runtime.diagram.model import Note, Point
 
@@ -57,7 +57,7 @@ class Sketch:
     leaves: dict[Output, float] = field(default_factory=dict)
 
 
-def sketch(group: Group, graph: Graph, drawn: Drawn) -> Sketch:
+def sketch(group: FrameGroup, graph: LayoutGraph, drawn: DrawnGraph) -> Sketch:
     """Lay out a group, from the inside out, in the order in which it is drawn now."""
     inner = [sketch(child, graph, drawn) for child in group.groups]
     return _Level(group, graph, drawn, inner).sketch()
@@ -70,7 +70,7 @@ _NOTES = (0, 3)
 class _Item(NamedTuple):
     """A node of a level; ``holds`` is the block or group that it stands for, or a note's id."""
 
-    node: Node
+    node: LayoutNode
     place: Point | None
     holds: int | Sketch | str | None = None
 
@@ -78,13 +78,15 @@ class _Item(NamedTuple):
 class _Level:
     """The nodes and lines of one group, and which wires these lines belong to."""
 
-    def __init__(self, group: Group, graph: Graph, drawn: Drawn, inner: Sequence[Sketch]) -> None:
+    def __init__(
+        self, group: FrameGroup, graph: LayoutGraph, drawn: DrawnGraph, inner: Sequence[Sketch]
+    ) -> None:
         self._group, self._graph, self._drawn = group, graph, drawn
         self._frame = drawn.note(group.frame) if group.frame else None
         self._items: list[_Item] = []
         self._item_of: dict[int, int] = {}
         self._borders: dict[tuple[Output, bool], int] = {}
-        self._lines: dict[Line, int] = {}
+        self._lines: dict[LayoutLine, int] = {}
         self._line_of: dict[int, int] = {}
         self._wires: list[int] = []
         self._add_items(inner)
@@ -115,7 +117,7 @@ class _Level:
         for group, child in zip(self._group.groups, inner, strict=True):
             at = self._drawn.note(group.frame).at
             lanes = {y: self._lanes_of(output) for output, y in child.leaves.items()}
-            node = Node(child.width, child.height, lanes=lanes)
+            node = LayoutNode(child.width, child.height, lanes=lanes)
             found.append((min(child.corners), _Item(node, at, child)))
         for _, item in sorted(found, key=lambda pair: pair[0]):
             held = item.holds.corners if isinstance(item.holds, Sketch) else (item.holds,)
@@ -123,7 +125,7 @@ class _Level:
             self._items.append(item)
         for id in self._group.notes:
             note = self._drawn.note(id)
-            self._items.append(_Item(Node(note.width, note.height), note.at, id))
+            self._items.append(_Item(LayoutNode(note.width, note.height), note.at, id))
 
     def _add_wire(self, wire: int) -> None:
         """Add the line of a wire that has an end in this group, not both in one inside it."""
@@ -141,7 +143,7 @@ class _Level:
             head, enters = self._border(output, wire, is_exit=True), 0.0
         elif isinstance(child := self._items[head].holds, Sketch):
             enters = child.enters[output]
-        number = self._lines.setdefault(Line(tail, head, leaves, enters), len(self._lines))
+        number = self._lines.setdefault(LayoutLine(tail, head, leaves, enters), len(self._lines))
         self._line_of[wire] = number
         if number == len(self._wires):
             self._wires.append(wire)
@@ -155,7 +157,7 @@ class _Level:
             x = frame.at.x + (frame.width if is_exit else 0.0)
             place = self._drawn.crossing(wire, x, last=not is_exit)
             lanes = {0.0: self._lanes_of(output)}
-            self._items.append(_Item(Node(0.0, 0.0, not is_exit, is_exit, lanes), place))
+            self._items.append(_Item(LayoutNode(0.0, 0.0, not is_exit, is_exit, lanes), place))
         return found
 
     def _lanes_of(self, output: Output) -> int:
@@ -163,7 +165,7 @@ class _Level:
         block, leaves = output
         return self._graph.nodes[block].lanes.get(leaves, 1)
 
-    def _draw_part(self, part: Part, lines: Sequence[Line]) -> Drawing:
+    def _draw_part(self, part: GraphPart, lines: Sequence[LayoutLine]) -> Drawing:
         nodes = [self._items[node].node for node in part.nodes]
         if len(nodes) == 1:
             return Drawing([(0.0, 0.0)], [], nodes[0].width, nodes[0].height)
@@ -182,7 +184,7 @@ class _Level:
         layout = PartLayout(nodes, local)
         return draw_routes(layout.placed(_best_folding(layout), known), nodes, local)
 
-    def _packed(self, parts: Sequence[Part], drawings: Sequence[Drawing]) -> list[XY]:
+    def _packed(self, parts: Sequence[GraphPart], drawings: Sequence[Drawing]) -> list[XY]:
         """Where each drawing begins: side by side on shelves, those of lone nodes last.
 
         In a frame, parts with wires to others have shelves of their own, and notes do.
@@ -203,12 +205,12 @@ class _Level:
             shelf = max(shelf, height)
         return begins
 
-    def _is_wide(self, part: Part) -> bool:
+    def _is_wide(self, part: GraphPart) -> bool:
         """Whether a part has the whole width of the frame: wires run from it to the border."""
         nodes = [self._items[i].node for i in part.nodes]
         return any(node.first or node.last for node in nodes)
 
-    def _rank(self, part: Part) -> int:
+    def _rank(self, part: GraphPart) -> int:
         """Notes above all blocks of a frame come first, then what has wires, then lone blocks."""
         holds = self._items[part.nodes[0]].holds
         if not isinstance(holds, str):
@@ -308,7 +310,7 @@ def _best_folding(layout: PartLayout) -> list[int]:
     return min(shown)[1]
 
 
-def _folds_crossed(placement: Placement, lines: Sequence[Line]) -> int:
+def _folds_crossed(placement: Placement, lines: Sequence[LayoutLine]) -> int:
     """How often outputs are read over folds, all folds together."""
     row_of = placement.row_of
     return len(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Group:
+class FrameGroup:
     """What lies in a frame, and in no frame inside it: numbers of blocks, groups, ids of notes.
 
     The group of the page itself has the frame "", and no notes.
@@ -25,7 +25,7 @@ class Group:
 
     frame: str = ""
     blocks: list[int] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
+    groups: list[FrameGroup] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def all_blocks(self) -> Iterator[int]:
@@ -43,7 +43,7 @@ class Group:
 
 def groups_of(
     notes: Mapping[str, Note], blocks: Sequence[Box | None], others: Collection[Box] = ()
-) -> Group:
+) -> FrameGroup:
     """The tree of the frames around ``blocks``, which are None if they have no position.
 
     A frame that also has one of the ``others`` inside, or no block, is none of them. Of frames
@@ -56,7 +56,7 @@ def groups_of(
         and not any(encloses(box, other) for other in others)
     }  # fmt: skip
     frames = sorted((id for id in inside if inside[id]), key=lambda id: (_area(notes[id]), id))
-    page, groups = Group(), {id: Group(id) for id in frames}
+    page, groups = FrameGroup(), {id: FrameGroup(id) for id in frames}
     for i in range(len(blocks)):
         home = next((groups[id] for id in frames if i in inside[id]), page)
         home.blocks.append(i)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations, starmap
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.diagram.layout.graph import Line, parts_of
+from gradwire.runtime.diagram.layout.graph import LayoutLine, parts_of
 from gradwire.runtime.diagram.layout.placing import (
     distance,
     encloses,
@@ -129,7 +129,7 @@ class Surroundings:
 def _clusters(boxes: Mapping[str, Box]) -> list[list[str]]:
     """The notes that stand together, such as the lines of a column, but do not overlap."""
     lines = [
-        Line(i, j)
+        LayoutLine(i, j)
         for (i, one), (j, other) in combinations(enumerate(boxes.values()), 2)
         if distance(one, other) <= _TOGETHER
     ]

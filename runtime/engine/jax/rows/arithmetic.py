@@ -10,7 +10,7 @@ from jax import numpy as jnp
 
 from gradwire.runtime.calculus.dtypes import SIGNED, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT
-from gradwire.runtime.engine.jax.rows.base import Row, broadcast, origin, some, wide
+from gradwire.runtime.engine.jax.rows.base import JaxRow, broadcast, origin, some, wide
 
 if TYPE_CHECKING:
     from jax import Array
@@ -109,22 +109,22 @@ def _clip(x: Array, *, lo: float | None, hi: float | None) -> Array:
 
 
 ROWS = {
-    "floor_divide": Row(
+    "floor_divide": JaxRow(
         _floor_divide, _by_zero, lambda v: "an integer has no quotient by 0", _never_by_zero
     ),
-    "remainder": Row(
+    "remainder": JaxRow(
         _remainder, _by_zero, lambda v: "an integer has no remainder by 0", _never_by_zero
     ),
-    "power": Row(
+    "power": JaxRow(
         _power,
         _to_negative,
         lambda v: "Integers to negative integer powers are not allowed.",
         _never_to_negative,
     ),
-    "square": Row(lambda x: x * x),
-    "sign": Row(_sign),
-    "round": Row(lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)),
-    "relu": Row(_relu),
-    "clip": Row(_clip),
-    "where": Row(lax.select),
+    "square": JaxRow(lambda x: x * x),
+    "sign": JaxRow(_sign),
+    "round": JaxRow(lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)),
+    "relu": JaxRow(_relu),
+    "clip": JaxRow(_clip),
+    "where": JaxRow(lax.select),
 }

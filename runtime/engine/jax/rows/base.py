@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
 
 
-class Row(NamedTuple):
+class JaxRow(NamedTuple):
     """How JAX computes a primitive, to the numbers of its numpy kernel.
 
     Functions take the arrays of the inputs and the attributes of the value, which are static.

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import JaxRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,9 +174,9 @@ def _fold(patches: Array, *, shape: Shape, geometry: Geometry) -> Array:
 
 
 ROWS = {
-    "conv2d": Row(_conv),
-    "conv2d_x": Row(_conv_x),
-    "conv2d_w": Row(_conv_w),
-    "windows": Row(_windows),
-    "fold": Row(_fold),
+    "conv2d": JaxRow(_conv),
+    "conv2d_x": JaxRow(_conv_x),
+    "conv2d_w": JaxRow(_conv_w),
+    "windows": JaxRow(_windows),
+    "fold": JaxRow(_fold),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import JaxRow
 
 if TYPE_CHECKING:
     from jax import Array
@@ -58,12 +58,12 @@ def _erf(x: Array) -> Array:
 
 
 ROWS = {
-    "log1p": Row(_log1p),
-    "arctan2": Row(lax.atan2),
-    "sinh": Row(_sinh),
-    "cosh": Row(_cosh),
-    "arccosh": Row(lax.acosh),
-    "arctanh": Row(_arctanh),
-    "softplus": Row(_softplus),
-    "erf": Row(_erf),
+    "log1p": JaxRow(_log1p),
+    "arctan2": JaxRow(lax.atan2),
+    "sinh": JaxRow(_sinh),
+    "cosh": JaxRow(_cosh),
+    "arccosh": JaxRow(lax.acosh),
+    "arctanh": JaxRow(_arctanh),
+    "softplus": JaxRow(_softplus),
+    "erf": JaxRow(_erf),
 }

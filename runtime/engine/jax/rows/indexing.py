@@ -13,7 +13,7 @@ from jax import numpy as jnp
 from gradwire.runtime.calculus.primitives.base import CONSTANT
 from gradwire.runtime.calculus.primitives.gather import ARGSORT
 from gradwire.runtime.calculus.primitives.reduce import ARGMAX, ARGMIN
-from gradwire.runtime.engine.jax.rows.base import Row, origin, some
+from gradwire.runtime.engine.jax.rows.base import JaxRow, origin, some
 
 if TYPE_CHECKING:
     from jax import Array
@@ -115,9 +115,9 @@ def _one_hot(indices: Array, *, depth: int, dtype: str) -> Array:
 
 
 ROWS = {
-    "take": Row(_take, outside, why_outside, inside),
-    "scatter_add": Row(_scatter_add, outside, why_outside, inside),
-    "take_along_axis": Row(along, outside, why_outside, inside),
-    "argsort": Row(_argsort),
-    "one_hot": Row(_one_hot),
+    "take": JaxRow(_take, outside, why_outside, inside),
+    "scatter_add": JaxRow(_scatter_add, outside, why_outside, inside),
+    "take_along_axis": JaxRow(along, outside, why_outside, inside),
+    "argsort": JaxRow(_argsort),
+    "one_hot": JaxRow(_one_hot),
 }

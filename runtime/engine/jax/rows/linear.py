@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import JaxRow
 
 if TYPE_CHECKING:
     from jax import Array
@@ -33,6 +33,6 @@ def _einsum(*arrays: Array, terms: tuple[str, ...], output: str) -> Array:
 
 
 ROWS = {
-    "matmul": Row(_matmul),
-    "einsum": Row(_einsum),
+    "matmul": JaxRow(_matmul),
+    "einsum": JaxRow(_einsum),
 }

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row, wide
+from gradwire.runtime.engine.jax.rows.base import JaxRow, wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,10 +91,10 @@ def _refused(why: str) -> Callable[[Value], str]:
 
 
 ROWS = {
-    "inverse": Row(_inverse, _is_singular, _refused("singular: it has no inverse")),
-    "solve": Row(_solve, _is_singular, _refused("singular: there is no one solution")),
-    "cholesky": Row(_factor, _has_no_factor, _refused("not positive definite")),
-    "determinant": Row(_determinant),
-    "log_determinant": Row(_log_determinant),
-    "determinant_sign": Row(_determinant_sign),
+    "inverse": JaxRow(_inverse, _is_singular, _refused("singular: it has no inverse")),
+    "solve": JaxRow(_solve, _is_singular, _refused("singular: there is no one solution")),
+    "cholesky": JaxRow(_factor, _has_no_factor, _refused("not positive definite")),
+    "determinant": JaxRow(_determinant),
+    "log_determinant": JaxRow(_log_determinant),
+    "determinant_sign": JaxRow(_determinant_sign),
 }

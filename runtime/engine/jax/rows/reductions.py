@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row, wide
+from gradwire.runtime.engine.jax.rows.base import JaxRow, wide
 
 if TYPE_CHECKING:
     from jax import Array
@@ -72,11 +72,11 @@ def _sum_of_squares(x: Array) -> Array:
 
 
 ROWS = {
-    "sum": Row(_sum),
-    "logsumexp": Row(_logsumexp),
-    "softmax": Row(_softmax),
-    "log_softmax": Row(_log_softmax),
-    "cumulative_sum": Row(lambda x, *, axis: lax.cumsum(wide(x), axis)),
-    "rms": Row(_rms),
-    "sum_of_squares": Row(_sum_of_squares),
+    "sum": JaxRow(_sum),
+    "logsumexp": JaxRow(_logsumexp),
+    "softmax": JaxRow(_softmax),
+    "log_softmax": JaxRow(_log_softmax),
+    "cumulative_sum": JaxRow(lambda x, *, axis: lax.cumsum(wide(x), axis)),
+    "rms": JaxRow(_rms),
+    "sum_of_squares": JaxRow(_sum_of_squares),
 }

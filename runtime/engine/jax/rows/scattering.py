@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import JaxRow
 from gradwire.runtime.engine.jax.rows.indexing import along, counted, inside, outside, why_outside
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _scattered(scatter: Scatter, x: Array, indices: Array, updates: Array, axis:
     return scatter(x, places, updates, numbers, mode=drop)
 
 
-def _row(combine: Combine, scatter: Scatter) -> Row:
+def _row(combine: Combine, scatter: Scatter) -> JaxRow:
     """The row that writes ``combine(old, update)`` at each index.
 
     One index for each row of x is a selection, which compiles into one loop with what comes before
@@ -58,7 +58,7 @@ def _row(combine: Combine, scatter: Scatter) -> Row:
         part = everywhere(lax.slice(x, (0,) * x.ndim, region), indices, updates, axis)
         return lax.dynamic_update_slice(x, part, (0,) * x.ndim)
 
-    return Row(compute, outside, why_outside, inside)
+    return JaxRow(compute, outside, why_outside, inside)
 
 
 def _last(old: Array, new: Array) -> Array:

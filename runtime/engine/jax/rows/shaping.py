@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax import lax
 
-from gradwire.runtime.engine.jax.rows.base import Row
+from gradwire.runtime.engine.jax.rows.base import JaxRow
 
 if TYPE_CHECKING:
     from jax import Array
@@ -49,16 +49,16 @@ def _flipped(x: Array, axes: tuple[int, ...]) -> Array:
     return lax.rev(x, axes) if axes else x
 
 
-IDENTITY = Row(lambda x, *_, **__: x)
+IDENTITY = JaxRow(lambda x, *_, **__: x)
 """The first input; the gradient is the trace's concern."""
 
 ROWS = {
-    "reshape": Row(lambda x, *, shape: lax.reshape(x, shape)),
-    "permute_dims": Row(lambda x, *, axes: lax.transpose(x, axes)),
-    "flip": Row(lambda x, *, axes: lax.rev(x, axes)),
-    "slice": Row(_slice),
-    "embed": Row(_embed),
-    "concat": Row(lambda *parts, axis, ends: lax.concatenate(parts, axis)),
+    "reshape": JaxRow(lambda x, *, shape: lax.reshape(x, shape)),
+    "permute_dims": JaxRow(lambda x, *, axes: lax.transpose(x, axes)),
+    "flip": JaxRow(lambda x, *, axes: lax.rev(x, axes)),
+    "slice": JaxRow(_slice),
+    "embed": JaxRow(_embed),
+    "concat": JaxRow(lambda *parts, axis, ends: lax.concatenate(parts, axis)),
     "stop_gradient": IDENTITY,
     "surrogate": IDENTITY,
     "clip_gradient": IDENTITY,

@@ -35,11 +35,11 @@ from gradwire.runtime.engine.jax.rows.foreign import called
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.jax.rows.base import Row
+    from gradwire.runtime.engine.jax.rows.base import JaxRow
 
 _FAMILIES = (arithmetic, functions, reductions, shaping, indexing, scattering, linear,
              matrices, convolution)  # fmt: skip
-ROWS: Mapping[str, Row] = MappingProxyType(
+ROWS: Mapping[str, JaxRow] = MappingProxyType(
     {name: row for family in _FAMILIES for name, row in family.ROWS.items()}
 )
 """The rows of primitives that are not what they are spelled as, by name."""
@@ -83,6 +83,6 @@ def failure(value: Value, arrays: Sequence[Any]) -> Any | None:
     return row.fails(*map(jnp.asarray, arrays), **value.attributes)
 
 
-def _row(value: Value) -> Row | None:
+def _row(value: Value) -> JaxRow | None:
     """The row of a primitive of the runtime; a plug-in's may have any name."""
     return ROWS.get(value.primitive.name) if is_own(value.primitive.kernel) else None

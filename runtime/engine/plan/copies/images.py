@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.engine.compiler.computing import copy
-from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace
 from gradwire.runtime.engine.compiler.regions import compiled_region
-from gradwire.runtime.engine.plan.jobs import Call, Job, cuts
+from gradwire.runtime.engine.plan.jobs import Job, KernelCall, cuts
 from gradwire.runtime.engine.plan.native.machine import address
 from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
 
@@ -62,14 +62,14 @@ class Planes:
         self._dtype, self._shape = dtype, shape
         self._program = Program()
         self._arrays: list[Array] = []
-        self._results: list[tuple[int, Place]] = []
+        self._results: list[tuple[int, MemoryPlace]] = []
 
-    def _place(self, array: Array, step: int, offset: int) -> Place:
+    def _place(self, array: Array, step: int, offset: int) -> MemoryPlace:
         row, column = (x // array.itemsize for x in array.strides[2:])
         known = (i for i, x in enumerate(self._arrays) if x is array)
         number = next(known, len(self._arrays))
         self._arrays += [array] if number == len(self._arrays) else []
-        return Place(number, step * column, offset * column, row)
+        return MemoryPlace(number, step * column, offset * column, row)
 
     def read(self, array: Array, step: int = 1, offset: int = 0) -> int:
         """The number of what is in images whose columns are so many apart, from one on."""
@@ -102,7 +102,7 @@ class Planes:
         ]
         planes, work = n * channels // len(frames), n * channels * rows * columns
         parts = [
-            [Call(kernel.call, address(frame), 0, *cut)]
+            [KernelCall(kernel.call, address(frame), 0, *cut)]
             for frame in frames
             for cut in cuts(planes, work // len(frames))
         ]

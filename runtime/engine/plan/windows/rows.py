@@ -24,7 +24,7 @@ Copy = tuple[Array, Array]
 """A target and its source."""
 
 
-class Axis(NamedTuple):
+class PlaneAxis(NamedTuple):
     """One axis of all planes: how many there are, their length, and what each has of the image.
 
     ``copies`` are slices of a plane and of the image, by plane.
@@ -48,7 +48,7 @@ class Phase(NamedTuple):
     taps: tuple[Pair, ...]
 
 
-def forward(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[Phase]]:
+def forward(axis: int, image: Pair, geometry: Geometry) -> tuple[PlaneAxis, list[Phase]]:
     """One axis of images under a window, and of what is computed for each position."""
     window, stride = geometry.window[axis], geometry.stride[axis]
     dilation, (before, _) = geometry.dilation[axis], geometry.padding[axis]
@@ -65,10 +65,10 @@ def forward(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[Phas
         copies.append((slice(first, last), slice(start, stop, stride)))
     taps = tuple((remainders.index(i % stride), i // stride) for i in offsets)
     phase = Phase(count, slice(None), slice(None), taps)
-    return Axis(len(remainders), length, tuple(copies)), [phase]
+    return PlaneAxis(len(remainders), length, tuple(copies)), [phase]
 
 
-def transposed(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[Phase]]:
+def transposed(axis: int, image: Pair, geometry: Geometry) -> tuple[PlaneAxis, list[Phase]]:
     """One axis of gradients by what a window computes, and of the image they add up to."""
     window, stride = geometry.window[axis], geometry.stride[axis]
     dilation, (padding, _) = geometry.dilation[axis], geometry.padding[axis]
@@ -88,13 +88,13 @@ def transposed(axis: int, image: Pair, geometry: Geometry) -> tuple[Axis, list[P
         Phase(count, slice(phase, None, stride), chosen, tuple((0, before + x) for x in places))
         for count, phase, chosen, places in found
     ]
-    return Axis(1, length, ((slice(before, before + kept), slice(0, kept, 1)),)), phases
+    return PlaneAxis(1, length, ((slice(before, before + kept), slice(0, kept, 1)),)), phases
 
 
 class Rows:
     """Images (batch, channels, rows, columns) as planes of rows, contiguous, with padding."""
 
-    def __init__(self, rows: Axis, columns: Axis) -> None:
+    def __init__(self, rows: PlaneAxis, columns: PlaneAxis) -> None:
         self._axes = rows, columns
         self.plane = rows.length * columns.length
         self.channel = rows.planes * columns.planes * self.plane

@@ -17,8 +17,8 @@ from gradwire.runtime.interchange.export.code import (
 )
 from gradwire.runtime.interchange.export.loops import jax_loop
 from gradwire.runtime.interchange.export.rows import (
-    Row,
-    Target,
+    ExportTarget,
+    SpelledRow,
     call,
     reshape,
     transpose,
@@ -79,11 +79,11 @@ def _take_along(value: Value, a: Sequence[Code]) -> str:
     return f"jnp.take_along_axis({a[0]}, {a[1]:p} % {length}, axis={_axis(value)})"
 
 
-def _along(combine: str) -> Row:
+def _along(combine: str) -> SpelledRow:
     def write(value: Value, a: Sequence[Code]) -> str:
         return f"_along_axis({combine}, {a[0]}, {a[1]}, {a[2]}, axis={_axis(value)})"
 
-    return Row(write)
+    return SpelledRow(write)
 
 
 def _loss_head(value: Value, a: Sequence[Code]) -> str:
@@ -103,16 +103,18 @@ def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
 
 ROWS = {
     "reshape": reshape(", keepdims=True)"),
-    "sum": Row(_sum),
+    "sum": SpelledRow(_sum),
     "permute_dims": transpose("transpose"),
-    "embed": Row(_embed),
-    "scatter_add": Row(_scatter_add),
-    "take_along_axis": Row(_take_along),
-    "set_along_axis": Row(lambda v, a: f"_set_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"),
+    "embed": SpelledRow(_embed),
+    "scatter_add": SpelledRow(_scatter_add),
+    "take_along_axis": SpelledRow(_take_along),
+    "set_along_axis": SpelledRow(
+        lambda v, a: f"_set_along_axis({a[0]}, {a[1]}, {a[2]}, axis={_axis(v)})"
+    ),
     "multiply_along_axis": _along("jnp.multiply"),
     "maximum_along_axis": _along("jnp.maximum"),
     "minimum_along_axis": _along("jnp.minimum"),
-    "einsum": Row(_einsum),
+    "einsum": SpelledRow(_einsum),
     "stop_gradient": call(
         "lax.stop_gradient({0})", remark="a stop: no gradient goes back from here"
     ),
@@ -120,8 +122,8 @@ ROWS = {
         "lax.stop_gradient({0}) + ({1:p} - lax.stop_gradient({1}))",
         remark="the first one's value, the second one's gradient",
     ),
-    "clip_gradient": Row(_clip_gradient, remark="the gradient is limited on its way back"),
-    "loss_head": Row(_loss_head, remark="a loss: the backward pass begins here"),
+    "clip_gradient": SpelledRow(_clip_gradient, remark="the gradient is limited on its way back"),
+    "loss_head": SpelledRow(_loss_head, remark="a loss: the backward pass begins here"),
 }
 """What takes more than an expression."""
 
@@ -139,7 +141,7 @@ def _full(shape: tuple[int, ...], number: Array) -> str:
     return f"jnp.full({shape_text(shape)}, {number_text(number)}, {dtype})"
 
 
-JAX = Target(
+JAX = ExportTarget(
     "jax",
     "JAX",
     ROWS,

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 from gradwire.runtime.calculus import passes_gradient
 from gradwire.runtime.interchange.export import module
 from gradwire.runtime.interchange.export.code import indented, listed, string
-from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.graph import ExportGraph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.jax_rows import JAX
-from gradwire.runtime.interchange.export.training import Trained, training_source
-from gradwire.runtime.interchange.export.writing import Writer
+from gradwire.runtime.interchange.export.training import TrainedNames, training_source
+from gradwire.runtime.interchange.export.writing import SourceWriter
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "CONNECTED", "parameters", "inputs",
                  "losses", "outputs", "loss_and_gradients")  # fmt: skip
 
 
-def jax_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array]]:
+def jax_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The source, and its large arrays."""
-    writer = Writer(JAX, Graph(content.program, content.known, reads_all=True))
+    writer = SourceWriter(JAX, ExportGraph(content.program, content.known, reads_all=True))
     writer.reserve(_MODULE_NAMES)
-    trained = Trained(content, "loss_and_gradients")
+    trained = TrainedNames(content, "loss_and_gradients")
     writer.reserve(trained.names)
     data = module.data(content, writer)
     counted = content.program.trace.step is not None
@@ -53,7 +53,7 @@ def jax_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array
     return source, writer.arrays
 
 
-def _forward(content: Content, writer: Writer) -> str:
+def _forward(content: ExportContent, writer: SourceWriter) -> str:
     """The function that runs forward: to the losses, or to what nothing reads."""
     program, graph = content.program, writer.graph
     leaves = module.leaf_texts(content, writer)
@@ -101,7 +101,7 @@ def _gradients(step: str) -> str:
 '''
 
 
-def _connected(content: Content) -> str:
+def _connected(content: ExportContent) -> str:
     """The variables of which some path that passes gradient leads to each loss."""
     program = content.program
     items = []
@@ -118,7 +118,12 @@ def _connected(content: Content) -> str:
 
 
 def _own(
-    trained: Trained, name: str, heads: Sequence[str], variables: Sequence[str], *, counted: bool
+    trained: TrainedNames,
+    name: str,
+    heads: Sequence[str],
+    variables: Sequence[str],
+    *,
+    counted: bool,
 ) -> str:
     """The losses and gradients that one optimiser follows."""
     step, given = (", step=0", ", step") if counted else ("", "")

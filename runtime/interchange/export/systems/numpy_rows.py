@@ -17,8 +17,8 @@ from gradwire.runtime.interchange.export.code import (
 )
 from gradwire.runtime.interchange.export.loops import python_loop
 from gradwire.runtime.interchange.export.rows import (
-    Row,
-    Target,
+    ExportTarget,
+    SpelledRow,
     call,
     reshape,
     transpose,
@@ -81,20 +81,20 @@ def _plain(number: float) -> str:
     return number_text(np.asarray(number))
 
 
-def _divided(name: str, helper: str, operator: str) -> Row:
+def _divided(name: str, helper: str, operator: str) -> SpelledRow:
     def write(value: Value, a: Sequence[Code]) -> str:
         if value.dtype.startswith("float"):
             return f"np.{name}({a[0]}, {a[1]})"
         return f"{helper}({a[0]}, {a[1]})"
 
-    return Row(write)
+    return SpelledRow(write)
 
 
-def _along(write: str) -> Row:
+def _along(write: str) -> SpelledRow:
     def written(value: Value, a: Sequence[Code]) -> str:
         return f"_along_axis({write}, {a[0]}, {a[1]}, {a[2]}, axis={value.attributes['axis']})"
 
-    return Row(written)
+    return SpelledRow(written)
 
 
 STOPS = "a stop: no gradient goes back from here"
@@ -103,15 +103,15 @@ ROWS = {
     "reshape": reshape(", keepdims=True)"),
     "floor_divide": _divided("floor_divide", "_quotient", "//"),
     "remainder": _divided("remainder", "_remainder", "%"),
-    "sum": Row(_sum),
-    "cumulative_sum": Row(_cumulative),
+    "sum": SpelledRow(_sum),
+    "cumulative_sum": SpelledRow(_cumulative),
     "permute_dims": transpose("transpose"),
-    "embed": Row(_embed),
+    "embed": SpelledRow(_embed),
     "set_along_axis": _along("np.ndarray.__setitem__"),
     "multiply_along_axis": _along("np.multiply.at"),
     "maximum_along_axis": _along("np.maximum.at"),
     "minimum_along_axis": _along("np.minimum.at"),
-    "einsum": Row(_einsum),
+    "einsum": SpelledRow(_einsum),
     "stop_gradient": call("{0}", remark=STOPS),
     "surrogate": call("{0}", remark="the gradient goes back to the other input instead"),
     "clip_gradient": call("{0}", remark="the gradient is limited on its way back"),
@@ -133,7 +133,7 @@ def _full(shape: tuple[int, ...], number: Array) -> str:
     return f"np.full({shape_text(shape)}, {number_text(number)}, {dtype})"
 
 
-NUMPY = Target(
+NUMPY = ExportTarget(
     "numpy",
     "NumPy",
     ROWS,

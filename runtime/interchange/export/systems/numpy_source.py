@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from gradwire.runtime.calculus import sweep
 from gradwire.runtime.interchange.export import module
 from gradwire.runtime.interchange.export.code import indented, remark
-from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.graph import ExportGraph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
-from gradwire.runtime.interchange.export.training import Trained, training_source
-from gradwire.runtime.interchange.export.writing import BACK, Writer
+from gradwire.runtime.interchange.export.training import TrainedNames, training_source
+from gradwire.runtime.interchange.export.writing import BACK, SourceWriter
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
 
 MAIN_FUNCTION = "loss_and_gradients"
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "parameters", "inputs",
@@ -30,12 +30,12 @@ _HEADLINE = (
 )
 
 
-def numpy_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array]]:
+def numpy_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The module, and its large arrays."""
     program = content.program
-    writer = Writer(NUMPY, Graph(program, content.known))
+    writer = SourceWriter(NUMPY, ExportGraph(program, content.known))
     writer.reserve(_MODULE_NAMES)
-    trained = Trained(content, MAIN_FUNCTION)
+    trained = TrainedNames(content, MAIN_FUNCTION)
     writer.reserve(trained.names)
     data = module.data(content, writer)
     if content.heads:
@@ -62,7 +62,7 @@ def numpy_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Arr
     return source, writer.arrays
 
 
-def _read(content: Content, writer: Writer) -> tuple[str, dict[Value, str]]:
+def _read(content: ExportContent, writer: SourceWriter) -> tuple[str, dict[Value, str]]:
     """The arguments of a pass, and how it reads each leaf.
 
     The step, where random numbers count by it, is the first leaf: it gets its name in any case.
@@ -75,8 +75,8 @@ def _read(content: Content, writer: Writer) -> tuple[str, dict[Value, str]]:
 
 
 def _passes(
-    content: Content,
-    writer: Writer,
+    content: ExportContent,
+    writer: SourceWriter,
     name: str,
     heads: Sequence[PortPath],
     variables: Sequence[str],
@@ -124,7 +124,7 @@ def _phased(lines: list[str]) -> list[str]:
     return lines
 
 
-def _forward(content: Content, writer: Writer) -> str:
+def _forward(content: ExportContent, writer: SourceWriter) -> str:
     """A function that runs forward: the diagram has no loss."""
     program, graph = content.program, writer.graph
     ends = module.ends(content)

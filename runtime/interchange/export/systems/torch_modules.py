@@ -17,9 +17,9 @@ from gradwire.runtime.interchange.export.code import (
     listed,
     remark,
 )
-from gradwire.runtime.interchange.export.regions import Loop, Region, values_of
+from gradwire.runtime.interchange.export.regions import ExportLoop, ExportRegion, values_of
 from gradwire.runtime.interchange.export.systems.torch_rows import dtype_text
-from gradwire.runtime.interchange.export.writing import Called, Writer
+from gradwire.runtime.interchange.export.writing import FunctionCall, SourceWriter
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -51,7 +51,7 @@ class Module:
 
 
 @dataclass(eq=False)
-class ModuleWriter(Writer):
+class ModuleWriter(SourceWriter):
     """Writes the uses of pages that have variables as modules, others as functions.
 
     A use whose variables are all those of another use calls the module of that use again.
@@ -62,17 +62,17 @@ class ModuleWriter(Writer):
     trainable: frozenset[str] = frozenset()
     modules: dict[InstancePath, Module] = field(default_factory=dict)
     """The module of each use that has variables, that of the root first."""
-    _regions: dict[InstancePath, Region] = field(default_factory=dict)
+    _regions: dict[InstancePath, ExportRegion] = field(default_factory=dict)
     _outside: dict[InstancePath, InstancePath] = field(default_factory=dict)
     """The use that each use is called in."""
     _homes: dict[Value, InstancePath] = field(default_factory=dict)
     """The use whose module has a variable."""
     _wanted: dict[InstancePath, frozenset[Value]] = field(default_factory=dict)
-    _classes: dict[InstancePath, Called] = field(default_factory=dict)
+    _classes: dict[InstancePath, FunctionCall] = field(default_factory=dict)
     _use: InstancePath | None = ROOT
     """The use whose module is ``self`` in what is being written; None in functions."""
 
-    def prepare(self, root: Region, outputs: frozenset[Value]) -> Mapping[Value, str]:
+    def prepare(self, root: ExportRegion, outputs: frozenset[Value]) -> Mapping[Value, str]:
         """Decide which uses are modules, and what each of them gives."""
         self.modules[ROOT] = Module()
         self._want(root, outputs)
@@ -96,9 +96,9 @@ class ModuleWriter(Writer):
             self.modules[use] = Module()
         return self.modules[use]
 
-    def _want(self, region: Region, outputs: frozenset[Value]) -> None:
+    def _want(self, region: ExportRegion, outputs: frozenset[Value]) -> None:
         """Note what each region inside must give: what is read outside it, and outputs."""
-        inner = [item for item in region.items if isinstance(item, Region)]
+        inner = [item for item in region.items if isinstance(item, ExportRegion)]
         members = {item.use: set(item.values()) for item in inner}
         for item in inner:
             others = (
@@ -114,7 +114,7 @@ class ModuleWriter(Writer):
         for item in inner:
             self._want(item, self._wanted[item.use])
         for loop in region.items:
-            if isinstance(loop, Loop):
+            if isinstance(loop, ExportLoop):
                 self._want(loop.step, frozenset(map(self.graph.real, loop.ends)))
 
     def _give_alike(self) -> None:
@@ -150,7 +150,9 @@ class ModuleWriter(Writer):
         around = self._outside[inner]
         return f"{self.reached(use, around, name)}.{self.modules[around].inner[inner]}"
 
-    def function(self, region: Region, naming: Naming, wanted: frozenset[Value]) -> Called:
+    def function(
+        self, region: ExportRegion, naming: Naming, wanted: frozenset[Value]
+    ) -> FunctionCall:
         """What computes a region: a module where it has variables, else a function."""
         outer = self._use
         wanted = self._wanted[region.use]
@@ -168,10 +170,10 @@ class ModuleWriter(Writer):
         finally:
             self._use = outer
 
-    def _call(self, found: Called, outer: InstancePath, use: InstancePath) -> Called:
-        return Called(self.reached(outer, use), found.arguments, found.outputs)
+    def _call(self, found: FunctionCall, outer: InstancePath, use: InstancePath) -> FunctionCall:
+        return FunctionCall(self.reached(outer, use), found.arguments, found.outputs)
 
-    def _class(self, region: Region, naming: Naming) -> Called:
+    def _class(self, region: ExportRegion, naming: Naming) -> FunctionCall:
         """The class of the module of a use."""
         use = region.use
         if use not in self._classes:
@@ -179,8 +181,8 @@ class ModuleWriter(Writer):
         return self._classes[use]
 
     def _text(
-        self, region: Region, use: InstancePath, naming: Naming, wanted: frozenset[Value]
-    ) -> Called:
+        self, region: ExportRegion, use: InstancePath, naming: Naming, wanted: frozenset[Value]
+    ) -> FunctionCall:
         """The class of what a region computes with the variables of the module of a use."""
         attributes = self._attributes(use)
         arguments, outputs = self.ends(region, wanted, attributes)
@@ -198,7 +200,7 @@ class ModuleWriter(Writer):
         ]
         stem = "".join(word[:1].upper() + word[1:] for word in identifier(page).split("_"))
         name = self.written(f"(nn.Module):\n{indented(parts)}", "class", stem)
-        return Called(name, arguments, outputs)
+        return FunctionCall(name, arguments, outputs)
 
     def constructor(self, use: InstancePath) -> list[str]:
         """The statements that make the parameters and inner modules of a module."""
@@ -219,7 +221,7 @@ class ModuleWriter(Writer):
         lengths = ", ".join(map(str, value.shape)) or "()"
         return f"nn.Parameter(torch.empty({lengths}{dtype}){frozen})"
 
-    def _twin(self, region: Region, outer: InstancePath) -> InstancePath | None:
+    def _twin(self, region: ExportRegion, outer: InstancePath) -> InstancePath | None:
         """The use of the same page whose module has all variables that a region reads."""
         read = {x for value in region.values() for x in self.graph.inputs(value)}
         variables = [x for x in read if x in self._homes]

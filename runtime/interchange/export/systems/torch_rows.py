@@ -19,8 +19,8 @@ from gradwire.runtime.interchange.export.code import (
 from gradwire.runtime.interchange.export.loops import python_loop
 from gradwire.runtime.interchange.export.rows import (
     ExportError,
-    Row,
-    Target,
+    ExportTarget,
+    SpelledRow,
     call,
     reshape,
     transpose,
@@ -64,7 +64,7 @@ def _axes(value: Value) -> tuple[int, ...]:
     return axes
 
 
-def _reduction(template: str) -> Row:
+def _reduction(template: str) -> SpelledRow:
     """A reduction; over no axes it is what is reduced, where PyTorch would reduce all."""
 
     def write(value: Value, a: Sequence[Code]) -> str:
@@ -72,7 +72,7 @@ def _reduction(template: str) -> Row:
             return f"{a[0]:p}.clone()"
         return template.format(a[0], axes=axes_text(_axes(value)), dtype=dtype_text(value.dtype))
 
-    return Row(write)
+    return SpelledRow(write)
 
 
 def _sum(value: Value, a: Sequence[Code]) -> str:
@@ -119,11 +119,11 @@ def _index(value: Value, a: Sequence[Code]) -> str:
     return a[1].text if value.inputs[1].dtype == "int64" else f"{a[1]:p}.long()"
 
 
-def _along(reduce: str) -> Row:
+def _along(reduce: str) -> SpelledRow:
     def write(value: Value, a: Sequence[Code]) -> str:
         return f'_along_axis("{reduce}", {a[0]}, {_index(value, a)}, {a[2]}, {_axis(value)})'
 
-    return Row(write)
+    return SpelledRow(write)
 
 
 def _einsum(value: Value, a: Sequence[Code]) -> str:
@@ -154,38 +154,42 @@ def _clip_gradient(value: Value, a: Sequence[Code]) -> str:
 
 
 ROWS = {
-    "cast": Row(_cast),
+    "cast": SpelledRow(_cast),
     "reshape": reshape(", keepdim=True)"),
-    "sum": Row(_sum),
+    "sum": SpelledRow(_sum),
     "max": _reduction("{0:p}.amax(dim={axes}, keepdim=True)"),
     "min": _reduction("{0:p}.amin(dim={axes}, keepdim=True)"),
     "any": _reduction("{0:p}.any(dim={axes}, keepdim=True)"),
     "all": _reduction("{0:p}.all(dim={axes}, keepdim=True)"),
     "logsumexp": _reduction("{0:p}.logsumexp(dim={axes}, keepdim=True)"),
     "permute_dims": transpose("permute"),
-    "flip": Row(lambda v, a: f"{a[0]:p}.flip({shape_text(_axes(v))})"),
-    "slice": Row(_slice),
-    "embed": Row(_embed),
-    "take": Row(_take),
-    "scatter_add": Row(lambda v, a: f"_scatter_add({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"),
-    "take_along_axis": Row(lambda v, a: f"_take_along_axis({a[0]}, {_index(v, a)}, {_axis(v)})"),
-    "add_along_axis": Row(
+    "flip": SpelledRow(lambda v, a: f"{a[0]:p}.flip({shape_text(_axes(v))})"),
+    "slice": SpelledRow(_slice),
+    "embed": SpelledRow(_embed),
+    "take": SpelledRow(_take),
+    "scatter_add": SpelledRow(
+        lambda v, a: f"_scatter_add({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
+    ),
+    "take_along_axis": SpelledRow(
+        lambda v, a: f"_take_along_axis({a[0]}, {_index(v, a)}, {_axis(v)})"
+    ),
+    "add_along_axis": SpelledRow(
         lambda v, a: f"_add_along_axis({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
     ),
-    "set_along_axis": Row(
+    "set_along_axis": SpelledRow(
         lambda v, a: f"_set_along_axis({a[0]}, {_index(v, a)}, {a[2]}, {_axis(v)})"
     ),
     "multiply_along_axis": _along("prod"),
     "maximum_along_axis": _along("amax"),
     "minimum_along_axis": _along("amin"),
-    "einsum": Row(_einsum),
+    "einsum": SpelledRow(_einsum),
     "stop_gradient": call("{0:p}.detach()", remark="a stop: no gradient goes back from here"),
     "surrogate": call(
         "{0:p}.detach() + ({1:p} - {1:p}.detach())",
         remark="the first one's value, the second one's gradient",
     ),
-    "clip_gradient": Row(_clip_gradient, remark="the gradient is limited on its way back"),
-    "loss_head": Row(_loss_head, remark="a loss: the backward pass begins here"),
+    "clip_gradient": SpelledRow(_clip_gradient, remark="the gradient is limited on its way back"),
+    "loss_head": SpelledRow(_loss_head, remark="a loss: the backward pass begins here"),
 }
 """What takes more than an expression."""
 
@@ -211,7 +215,7 @@ def _storable(array: Array) -> Array:
     return array.astype(np.int64) if str(array.dtype) in _MASKS else array
 
 
-TORCH = Target(
+TORCH = ExportTarget(
     "torch",
     "PyTorch",
     ROWS,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
 from gradwire.runtime.interchange.export import module
 from gradwire.runtime.interchange.export.code import INDENT, indented
-from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.graph import ExportGraph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.torch_modules import ModuleWriter
 from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
@@ -15,16 +15,16 @@ from gradwire.runtime.interchange.export.systems.torch_training import TorchReci
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
 
 _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "INPUTS", "Model", "Training", "nn", "self", "inputs")
 
 
-def torch_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Array]]:
+def torch_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The source, and its large arrays."""
     writer = ModuleWriter(
         TORCH,
-        Graph(content.program, content.known, reads_all=True),
+        ExportGraph(content.program, content.known, reads_all=True),
         variables={
             content.program.leaves[path].value: InstancePath(path) for path in content.parameters
         },
@@ -56,7 +56,7 @@ def torch_module(content: Content, arrays_file: str) -> tuple[str, dict[str, Arr
     return module.joined([data, *helpers, *pages, model, *training]), writer.arrays
 
 
-def _model(content: Content, writer: ModuleWriter) -> str:
+def _model(content: ExportContent, writer: ModuleWriter) -> str:
     """The class of the whole."""
     program, graph = content.program, writer.graph
     leaves = module.data_texts(content, writer)

@@ -12,7 +12,7 @@ from gradwire.runtime.interchange.export.training import every_nth, rate_of
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.optimisers import Method
     from gradwire.runtime.diagram.training import Average, OptimiserRule
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
     from gradwire.runtime.training.recipe import Recipe, ResolvedRule
 
 _ELSEWHERE = ("kind", "lr", "weight_decay", "decoupled_weight_decay", "maximize")
@@ -56,7 +56,7 @@ class TorchRecipe:
 
     def __init__(
         self,
-        content: Content,
+        content: ExportContent,
         recipe: Recipe,
         names: Mapping[str, str],
         fresh: Callable[[str], str],

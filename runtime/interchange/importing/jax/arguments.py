@@ -13,7 +13,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class ArgumentLeaf:
     """One array among the arguments."""
 
     path: tuple[str, ...]
@@ -28,10 +28,10 @@ class Leaf:
 
 
 @dataclass(frozen=True, eq=False)
-class Arguments:
+class TracedArguments:
     """Arrays to trace by, and how to call the function with others in their place."""
 
-    leaves: Sequence[Leaf]
+    leaves: Sequence[ArgumentLeaf]
     _places: Sequence[int]
     _all: Sequence[Any]
     _tree: Any
@@ -46,7 +46,7 @@ class Arguments:
         return function(*jax.tree.unflatten(self._tree, everything))
 
 
-def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> Arguments:
+def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> TracedArguments:
     """The arrays in trees of arguments.
 
     Float arrays of the first argument are variables, other arrays and Python floats inputs. What
@@ -66,9 +66,9 @@ def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> Ar
         named = (names[first.idx], *own)
         if variable and own and not own[0].isdecimal():
             named = own
-        leaves.append(Leaf(named, jax.numpy.asarray(value), variable))
+        leaves.append(ArgumentLeaf(named, jax.numpy.asarray(value), variable))
         places.append(place)
-    return Arguments(_unprefixed(leaves), places, [value for _, value in found], tree)
+    return TracedArguments(_unprefixed(leaves), places, [value for _, value in found], tree)
 
 
 def _is_none(value: object) -> bool:
@@ -99,7 +99,7 @@ def key_text(key: Any) -> str:
     return str(key)
 
 
-def _unprefixed(leaves: list[Leaf]) -> list[Leaf]:
+def _unprefixed(leaves: list[ArgumentLeaf]) -> list[ArgumentLeaf]:
     """Without what Flax puts around the paths of all variables: ``params`` and ``value``."""
     paths = [leaf.path for leaf in leaves if leaf.is_variable]
     start = int(all(len(path) > 1 and path[0] == "params" for path in paths))

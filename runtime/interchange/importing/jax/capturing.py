@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison
 from gradwire.runtime.interchange.importing.comparing import with_comparison
-from gradwire.runtime.interchange.importing.jax.arguments import Leaf, read_arguments
+from gradwire.runtime.interchange.importing.jax.arguments import ArgumentLeaf, read_arguments
 from gradwire.runtime.interchange.importing.jax.checking import compare_with_jax
 from gradwire.runtime.interchange.importing.jax.operands import (
-    Opaque,
+    LazyBroadcast,
+    OpaqueOutput,
     Operand,
-    Wire,
     held,
     staged,
 )
-from gradwire.runtime.interchange.importing.jax.recorded.regions import Regions
+from gradwire.runtime.interchange.importing.jax.recorded.regions import JaxRegions
 from gradwire.runtime.interchange.importing.jax.results import named_results
 from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
-from gradwire.runtime.interchange.importing.jax.walking import Walk
+from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.progress_bars import Bar, bar
@@ -63,15 +63,17 @@ def _captured(
         [leaf.array for leaf in read.leaves]
     )
     leaves = [_leaf(stage, leaf) for leaf in read.leaves]
-    regions = Regions(stage)
-    results = Walk(stage, STRUCTURES, regions).run(program, leaves)
+    regions = JaxRegions(stage)
+    results = ProgramWalk(stage, STRUCTURES, regions).run(program, leaves)
     stage.settle()
     names = list(named_results(shape))
     outputs = {
-        name: x.wide(stage) for name, x in zip(names, results, strict=True) if isinstance(x, Wire)
+        name: x.wide(stage)
+        for name, x in zip(names, results, strict=True)
+        if isinstance(x, LazyBroadcast)
     }
     for name, x in zip(names, results, strict=True):
-        if isinstance(x, Opaque):
+        if isinstance(x, OpaqueOutput):
             stage.remark("lost", f"{name} is complex: no block carries it.")
     chosen = options.loss or ("loss" if "loss" in names else "")
     arrays = [leaf.array for leaf in read.leaves]
@@ -92,11 +94,11 @@ def _title(function: Callable[..., Any]) -> str:
     return "" if name == "<lambda>" else str(name)
 
 
-def _leaf(stage: Stage, leaf: Leaf) -> Operand:
+def _leaf(stage: Stage, leaf: ArgumentLeaf) -> Operand:
     if leaf.array.dtype.name == "bfloat16":
         stage.remark("note", f"{leaf.name} has bfloat16 numbers, which are computed in float32.")
     constant = held(stage, leaf.array)
-    if not isinstance(constant, Wire):
+    if not isinstance(constant, LazyBroadcast):
         return constant
     array = constant.narrow.array
     if leaf.is_variable:

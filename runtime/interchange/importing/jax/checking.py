@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
-    from gradwire.runtime.interchange.importing.jax.arguments import Arguments
+    from gradwire.runtime.interchange.importing.jax.arguments import TracedArguments
 
 VALUES_WITHIN = 1e-5
 GRADIENTS_WITHIN = 1e-4
@@ -26,7 +26,7 @@ ROUNDING = 8
 
 
 def compare_with_jax(
-    function: Callable[..., Any], arguments: Arguments, imported: Imported
+    function: Callable[..., Any], arguments: TracedArguments, imported: Imported
 ) -> Comparison:
     """One run of the diagram and one of JAX, side by side.
 
@@ -78,7 +78,7 @@ def _is_loss(imported: Imported, port: str) -> bool:
 
 
 def _of_jax(
-    function: Callable[..., Any], arguments: Arguments, loss: str
+    function: Callable[..., Any], arguments: TracedArguments, loss: str
 ) -> tuple[Mapping[str, Any], Mapping[str, Array]]:
     """The results by name, and the gradients of the loss by the names of variables."""
     import jax

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange.importing.jax.jaxprs import open_program
-from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from gradwire.runtime.interchange.importing.jax.operands import (
+    LazyBroadcast,
+    Operand,
+    array_of,
+    staged,
+)
 from gradwire.runtime.interchange.importing.jax.operations.matrices import OF_LIBRARY
 from gradwire.runtime.interchange.importing.jax.places import is_of_jax, origin
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
-    from gradwire.runtime.interchange.importing.jax.walking import Walk
+    from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
 
 _ACTIVATIONS = {
     "log_sigmoid": "LogSigmoid",
@@ -29,13 +34,13 @@ _WITH_NUMBER = {"elu": ("Elu", "alpha"), "leaky_relu": ("LeakyRelu", "slope")}
 
 
 def library_block(
-    walk: Walk, equation: Equation, called: ClosedJaxpr | Jaxpr, inputs: list[Operand]
+    walk: ProgramWalk, equation: Equation, called: ClosedJaxpr | Jaxpr, inputs: list[Operand]
 ) -> list[Operand] | None:
     """The outputs of a function of JAX's library as one block; None where there is none."""
     name, file = origin(open_program(called))
-    if not is_of_jax(file) or not all(isinstance(x, Wire) for x in inputs):
+    if not is_of_jax(file) or not all(isinstance(x, LazyBroadcast) for x in inputs):
         return None
-    wires = [x for x in inputs if isinstance(x, Wire)]
+    wires = [x for x in inputs if isinstance(x, LazyBroadcast)]
     if (
         len(equation.outvars) == 1
         and wires[:1]
@@ -50,7 +55,7 @@ def library_block(
     return [staged(x) for x in ([found] if isinstance(found, Staged) else found)]
 
 
-def _activation(walk: Walk, name: str, wires: list[Wire]) -> Wire | None:
+def _activation(walk: ProgramWalk, name: str, wires: list[LazyBroadcast]) -> LazyBroadcast | None:
     x, *others = wires
     kind = _ACTIVATIONS.get(name, "")
     given: dict[str, Any] = {}
@@ -63,4 +68,4 @@ def _activation(walk: Walk, name: str, wires: list[Wire]) -> Wire | None:
             return None
     if others or registry().find(kind) is None:
         return None
-    return Wire(walk.stage.block(kind, x.narrow, **given), x.shape)
+    return LazyBroadcast(walk.stage.block(kind, x.narrow, **given), x.shape)

@@ -37,7 +37,7 @@ class Literal(Protocol):
     val: Any
 
 
-class Primitive(Protocol):
+class JaxPrimitive(Protocol):
     """An operation of JAX."""
 
     name: str
@@ -51,7 +51,7 @@ class Primitive(Protocol):
 class Equation(Protocol):
     """One application of a primitive."""
 
-    primitive: Primitive
+    primitive: JaxPrimitive
     params: Params
     invars: Sequence[Atom]
     outvars: Sequence[Atom]

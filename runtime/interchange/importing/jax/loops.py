@@ -13,8 +13,8 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, function
 from gradwire.runtime.interchange.importing.jax.known import KnownPart, known_part
 from gradwire.runtime.interchange.importing.jax.operands import (
     Held,
+    LazyBroadcast,
     Operand,
-    Wire,
     array_of,
     held,
     staged,
@@ -23,7 +23,7 @@ from gradwire.runtime.interchange.importing.jax.places import origin
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
-    from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
+    from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
     from gradwire.runtime.interchange.importing.staged import Staged
 
 FEW_STEPS = 4
@@ -56,7 +56,7 @@ class _Loop:
         return [x for atom, x in zip(inputs, values, strict=True) if atom not in self.known.atoms]
 
 
-def scan(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def scan(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A Scan block, or the blocks of each step where they are few."""
     params = equation.params
     if "ft_in" in params:  # since JAX 0.11: trees of what is constant, carried, and iterated over
@@ -74,7 +74,7 @@ def scan(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
     )
 
 
-def while_loop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def while_loop(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A loop of as many steps as the example needs."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -83,7 +83,7 @@ def while_loop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Op
     return _run(walk, params["body_jaxpr"], inputs[first:second], carry, [], steps, False)
 
 
-def cond(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def cond(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The branch that a known index chooses; else all of them, and a choice of their results."""
     which, values = inputs[0], inputs[1:]
     branches = equation.params["branches"]
@@ -105,7 +105,7 @@ def cond(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
     return [staged(_chosen(walk, index, each)) for each in several]
 
 
-def _chosen(walk: Walk, index: Staged, cases: Sequence[Staged]) -> Staged:
+def _chosen(walk: ProgramWalk, index: Staged, cases: Sequence[Staged]) -> Staged:
     chosen = cases[-1]
     for number in range(len(cases) - 2, -1, -1):
         here = walk.stage.block("Not", index) if index.dtype == "bool" else index <= number
@@ -113,7 +113,7 @@ def _chosen(walk: Walk, index: Staged, cases: Sequence[Staged]) -> Staged:
     return chosen
 
 
-def platform_index(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def platform_index(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The index of the branch that a CPU takes."""
     platforms = equation.params["platforms"]
     chosen = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
@@ -121,7 +121,7 @@ def platform_index(walk: Walk, equation: Equation, inputs: list[Operand]) -> lis
 
 
 def _run(
-    walk: Walk,
+    walk: ProgramWalk,
     program: ClosedJaxpr,
     consts: Sequence[Operand],
     carry: Sequence[Operand],
@@ -134,7 +134,7 @@ def _run(
     return _unrolled(walk, loop) if loop.is_short else _scanned(walk, loop)
 
 
-def _unrolled(walk: Walk, loop: _Loop) -> list[Operand]:
+def _unrolled(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
     """The blocks of each step, as calls of one page."""
     stage, count = walk.stage, len(loop.carry)
     if loop.steps > MAX_STEPS:
@@ -158,25 +158,25 @@ def _outputs(loop: _Loop) -> range:
     return range(len(open_program(loop.program).outvars) - len(loop.carry))
 
 
-def _element(walk: Walk, x: Operand, step: int) -> Operand:
+def _element(walk: ProgramWalk, x: Operand, step: int) -> Operand:
     known = array_of(x)
     if known is not None:
         return held(walk.stage, known[step])
-    assert isinstance(x, Wire)
+    assert isinstance(x, LazyBroadcast)
     return staged(walk.stage.select(x.wide(walk.stage), 0, step))
 
 
-def _stacked(walk: Walk, parts: Sequence[Operand]) -> Operand:
+def _stacked(walk: ProgramWalk, parts: Sequence[Operand]) -> Operand:
     arrays = [array_of(part) for part in parts]
     if all(array is not None for array in arrays):
         from jax import numpy as jnp
 
         return held(walk.stage, jnp.stack(arrays))
-    values = [part.wide(walk.stage) for part in parts if isinstance(part, Wire)]
+    values = [part.wide(walk.stage) for part in parts if isinstance(part, LazyBroadcast)]
     return staged(walk.stage.block("Stack", *values, axis=0))
 
 
-def _scanned(walk: Walk, loop: _Loop) -> list[Operand]:
+def _scanned(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
     """A Scan block. What is known in each step comes in as elements."""
     stage, jaxpr, count = walk.stage, open_program(loop.program), len(loop.carry)
     inputs = jaxpr.invars[len(loop.consts) :]
@@ -187,12 +187,12 @@ def _scanned(walk: Walk, loop: _Loop) -> list[Operand]:
     for index, (atom, x) in enumerate(zip(inputs, [*loop.carry, *loop.over], strict=True)):
         if atom not in loop.known.atoms:
             group, name = (carry, f"carry{index}") if index < count else (over, f"x{index - count}")
-            assert isinstance(x, Wire)
+            assert isinstance(x, LazyBroadcast)
             group[name] = x.wide(stage)
             places[atom] = name
     for index, (atom, array) in enumerate(loop.known.stacked.items()):
         x = held(stage, array)
-        if isinstance(x, Wire):
+        if isinstance(x, LazyBroadcast):
             over[f"known{index}"] = x.wide(stage)
             places[atom] = f"known{index}"
         else:
@@ -206,7 +206,7 @@ def _scanned(walk: Walk, loop: _Loop) -> list[Operand]:
         blank: list[Operand] = [given.get(atom, Held(None)) for atom in inputs]
         with walk.body():
             results = walk.run(loop.program, [*loop.consts, *blank], loop.known, given)
-            values = [x.wide(stage) if isinstance(x, Wire) else None for x in results]
+            values = [x.wide(stage) if isinstance(x, LazyBroadcast) else None for x in results]
         carried = {f"carry{i}": values[i] for i in kept}
         stacked = {f"y{i}": values[count + i] for i in shown}
         # Known values are neither kept nor shown, so none of these is None.
@@ -233,7 +233,7 @@ def _name(program: ClosedJaxpr) -> str:
 
 
 def _steps(
-    walk: Walk,
+    walk: ProgramWalk,
     equation: Equation,
     cond_consts: Sequence[Operand],
     body_consts: Sequence[Operand],
@@ -263,9 +263,9 @@ def _steps(
     return steps
 
 
-def _numbers(walk: Walk, x: Operand, atom: Atom) -> Any:
+def _numbers(walk: ProgramWalk, x: Operand, atom: Atom) -> Any:
     known = array_of(x)
-    if known is not None or not isinstance(x, Wire):
+    if known is not None or not isinstance(x, LazyBroadcast):
         return known
     narrow = walk.stage.numbers(x.narrow, "The number of steps of a while loop")
     return np.broadcast_to(narrow, x.shape).astype(dtype_of(atom))

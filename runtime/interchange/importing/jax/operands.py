@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Wire:
+class LazyBroadcast:
     """A value of blocks that is broadcast to ``shape`` only where something needs that.
 
     Elementwise blocks broadcast their inputs themselves, so ``x @ w + b`` needs no Broadcast for b.
@@ -54,7 +54,7 @@ class Held:
 
 
 @dataclass(eq=False, frozen=True)
-class Piece:
+class RecordedEquation:
     """An equation that no block computes, with what it is given."""
 
     equation: Equation
@@ -62,19 +62,19 @@ class Piece:
 
 
 @dataclass(eq=False, frozen=True)
-class Opaque:
+class OpaqueOutput:
     """An output of such an equation that no block carries, such as complex numbers."""
 
-    piece: Piece
+    piece: RecordedEquation
     index: int
 
 
-Operand: TypeAlias = "Wire | Held | Opaque"
+Operand: TypeAlias = "LazyBroadcast | Held | OpaqueOutput"
 
 
-def staged(x: Staged) -> Wire:
+def staged(x: Staged) -> LazyBroadcast:
     """A value as it is."""
-    return Wire(x, x.shape)
+    return LazyBroadcast(x, x.shape)
 
 
 def held(stage: Stage, array: Any) -> Operand:
@@ -87,9 +87,9 @@ def held(stage: Stage, array: Any) -> Operand:
 
 def array_of(x: Operand) -> Any:
     """The numbers of an operand, in its full shape; None where it depends on inputs."""
-    if isinstance(x, Opaque):
+    if isinstance(x, OpaqueOutput):
         return None
-    if not isinstance(x, Wire):
+    if not isinstance(x, LazyBroadcast):
         return x.array
     return None if x.narrow.array is None else np.broadcast_to(x.narrow.array, x.shape)
 

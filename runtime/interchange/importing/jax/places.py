@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradwire import runtime
-from gradwire.runtime.interchange.importing.scopes import Call, file_name
+from gradwire.runtime.interchange.importing.scopes import ModuleCall, file_name
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
@@ -93,24 +93,24 @@ def modules(equation: Equation) -> list[str]:
     return found
 
 
-class Calls:
+class CallCounter:
     """Numbers the calls of modules, in the order of a program.
 
     A module that is left and entered again is called again.
     """
 
     def __init__(self) -> None:
-        self._open: list[Call] = []
-        self._counts: dict[tuple[Call, ...], int] = {}
+        self._open: list[ModuleCall] = []
+        self._counts: dict[tuple[ModuleCall, ...], int] = {}
 
-    def enter(self, names: Sequence[str]) -> list[Call]:
+    def enter(self, names: Sequence[str]) -> list[ModuleCall]:
         """The calls for modules around an equation; those that are open go on."""
         same = 0
         while same < min(len(names), len(self._open)) and names[same] == self._open[same].name:
             same += 1
         del self._open[same:]
         for name in names[same:]:
-            key = (*self._open, Call(name, 0))
+            key = (*self._open, ModuleCall(name, 0))
             self._counts[key] = number = self._counts.get(key, 0) + 1
-            self._open.append(Call(name, number))
+            self._open.append(ModuleCall(name, number))
         return list(self._open)

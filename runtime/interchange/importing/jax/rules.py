@@ -14,13 +14,18 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
-from gradwire.runtime.interchange.importing.jax.operands import Operand, Wire, array_of, staged
+from gradwire.runtime.interchange.importing.jax.operands import (
+    LazyBroadcast,
+    Operand,
+    array_of,
+    staged,
+)
 from gradwire.runtime.interchange.importing.jax.places import origin
 from gradwire.runtime.interchange.importing.jax.probing import Probe, is_float
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
-    from gradwire.runtime.interchange.importing.jax.walking import Walk
+    from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _NO_TRANSPOSE = (AssertionError, NotImplementedError, TypeError, ValueError)
@@ -28,11 +33,11 @@ _NO_TRANSPOSE = (AssertionError, NotImplementedError, TypeError, ValueError)
 
 
 def with_rule(
-    walk: Walk, equation: Equation, program: ClosedJaxpr | Jaxpr, inputs: list[Operand]
+    walk: ProgramWalk, equation: Equation, program: ClosedJaxpr | Jaxpr, inputs: list[Operand]
 ) -> list[Operand]:
     """The outputs of a function with a rule of its own, and with the gradient that it says."""
     outputs = walk.run(program, inputs)
-    wires = [x for x in inputs if isinstance(x, Wire)]
+    wires = [x for x in inputs if isinstance(x, LazyBroadcast)]
     if len(wires) != len(inputs) or not any(is_float(atom) for atom in equation.outvars):
         return outputs
     probe = Probe(equation, program, _points(walk, equation, wires))
@@ -49,7 +54,7 @@ def with_rule(
     return _as_it_is(walk, probe, name, values, wires)
 
 
-def _points(walk: Walk, equation: Equation, inputs: list[Wire]) -> list[list[Any]]:
+def _points(walk: ProgramWalk, equation: Equation, inputs: list[LazyBroadcast]) -> list[list[Any]]:
     """The example, where its numbers are known, and two other points."""
     draw = np.random.default_rng(0)
     examples = [_example(walk, x) for x in inputs]
@@ -64,7 +69,7 @@ def _points(walk: Walk, equation: Equation, inputs: list[Wire]) -> list[list[Any
     return points
 
 
-def _example(walk: Walk, x: Wire) -> Any:
+def _example(walk: ProgramWalk, x: LazyBroadcast) -> Any:
     known = array_of(x)
     found = walk.stage.example(x.narrow) if known is None else known
     return None if found is None else np.broadcast_to(found, x.shape)
@@ -74,7 +79,7 @@ def _drawn(draw: np.random.Generator, atom: Atom) -> Any:
     return draw.standard_normal(atom.aval.shape) if is_float(atom) else np.zeros(atom.aval.shape)
 
 
-def _block(walk: Walk, probe: Probe, name: str, value: Staged, x: Staged) -> Staged | None:
+def _block(walk: ProgramWalk, probe: Probe, name: str, value: Staged, x: Staged) -> Staged | None:
     """The block that passes gradient as the rule does, where it scales, stops or clips it."""
     stage, scale, identity = walk.stage, probe.scale(), probe.is_identity
     if scale == 0:
@@ -101,7 +106,7 @@ def _round(number: float) -> float:
 
 
 def _as_it_is(
-    walk: Walk, probe: Probe, name: str, values: list[Staged], given: list[Wire]
+    walk: ProgramWalk, probe: Probe, name: str, values: list[Staged], given: list[LazyBroadcast]
 ) -> list[Operand]:
     inputs = [x.wide(walk.stage) for x in given]
     stage, atoms = walk.stage, probe.equation.outvars

@@ -16,7 +16,7 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     open_program,
 )
 from gradwire.runtime.interchange.importing.jax.loops import LOOPS
-from gradwire.runtime.interchange.importing.jax.operands import Held, Operand, Wire, held
+from gradwire.runtime.interchange.importing.jax.operands import Held, LazyBroadcast, Operand, held
 from gradwire.runtime.interchange.importing.jax.operations.devices import DEVICES
 from gradwire.runtime.interchange.importing.jax.places import (
     is_library_function,
@@ -27,10 +27,10 @@ from gradwire.runtime.interchange.importing.jax.rules import with_rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
-    from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
+    from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
 
 
-def call(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def call(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A function of the user's own becomes a page, one of a library its blocks."""
     program = called(equation)
     known = library_block(walk, equation, program, inputs)
@@ -44,7 +44,7 @@ def call(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
         return walk.run(program, inputs)
 
 
-def custom(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def custom(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """A function with a rule for its derivative."""
     program = called(equation)
     own = library_block(walk, equation, program, inputs)
@@ -58,7 +58,7 @@ def custom(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operan
         return with_rule(walk, equation, program, inputs)
 
 
-def stop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def stop(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The user's stop of gradient, or one of JAX's library for numerical stability."""
     wire = walk.wire(inputs[0], equation)
     function = stabilised_function(equation)
@@ -69,15 +69,15 @@ def stop(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
         walk.stage.remark("note", text, stopped)
     else:
         walk.stage.remark("cut", "stop_gradient stops the gradient here.", stopped)
-    return [Wire(stopped, wire.shape)]
+    return [LazyBroadcast(stopped, wire.shape)]
 
 
-def same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def same(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The inputs themselves."""
     return inputs
 
 
-def from_key(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def from_key(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """Random numbers, from a key that is an input: those of the example."""
     known = [
         x.array if isinstance(x, Held) else _numbers(walk, walk.wire(x, equation)) for x in inputs
@@ -85,7 +85,7 @@ def from_key(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Oper
     return [held(walk.stage, array) for array in evaluate(equation, known)]
 
 
-def _numbers(walk: Walk, x: Wire) -> Any:
+def _numbers(walk: ProgramWalk, x: LazyBroadcast) -> Any:
     return np.broadcast_to(walk.stage.numbers(x.narrow, "Random numbers of a key"), x.shape)
 
 

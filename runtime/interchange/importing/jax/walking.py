@@ -23,9 +23,9 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
 )
 from gradwire.runtime.interchange.importing.jax.known import NOTHING_KNOWN
 from gradwire.runtime.interchange.importing.jax.operands import (
-    Opaque,
+    LazyBroadcast,
+    OpaqueOutput,
     Operand,
-    Wire,
     array_of,
     block_dtype,
     held,
@@ -34,23 +34,23 @@ from gradwire.runtime.interchange.importing.jax.operands import (
 from gradwire.runtime.interchange.importing.jax.operations.devices import DEVICES
 from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
 from gradwire.runtime.interchange.importing.jax.patterns import recognised
-from gradwire.runtime.interchange.importing.jax.places import Calls, modules, written
+from gradwire.runtime.interchange.importing.jax.places import CallCounter, modules, written
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.known import KnownPart
-    from gradwire.runtime.interchange.importing.jax.recorded.regions import Regions
+    from gradwire.runtime.interchange.importing.jax.recorded.regions import JaxRegions
     from gradwire.runtime.interchange.importing.jax.recorded.replay import Place
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_EQUATIONS = 200_000
-Structure: TypeAlias = "Callable[[Walk, Equation, list[Operand]], list[Operand]]"
+Structure: TypeAlias = "Callable[[ProgramWalk, Equation, list[Operand]], list[Operand]]"
 """Imports an equation that runs programs, or that has a rule of its own."""
 
 
-class Frame:
+class JaxprFrame:
     """The values of one jaxpr."""
 
     def __init__(self, stage: Stage) -> None:
@@ -68,21 +68,21 @@ class Frame:
         self._values.update(zip(atoms, values, strict=True))
 
 
-class Walk:
+class ProgramWalk:
     """One import of a program and of all that it calls."""
 
     def __init__(
-        self, stage: Stage, structures: Mapping[str, Structure], regions: Regions | None = None
+        self, stage: Stage, structures: Mapping[str, Structure], regions: JaxRegions | None = None
     ) -> None:
         self.stage = stage
         self._structures = structures
-        self._calls = Calls()
+        self._calls = CallCounter()
         self._here: list[str] = []
         """The modules around the equation that is being walked."""
         self._count = 0
-        self.regions: Regions | None = regions
+        self.regions: JaxRegions | None = regions
         """Where what no block computes is recorded; None where it can't be."""
-        self._own: Regions | None = None
+        self._own: JaxRegions | None = None
         """The same for the equation that is being walked as a whole."""
         self._place: Place = ()
         """The equation that is being walked, behind those that call it."""
@@ -102,7 +102,7 @@ class Walk:
         that the others read.
         """
         jaxpr = open_program(program)
-        frame, around = Frame(self.stage), self._here
+        frame, around = JaxprFrame(self.stage), self._here
         frame.write(jaxpr.constvars, [held(self.stage, x) for x in getattr(program, "consts", ())])
         frame.write(jaxpr.invars, inputs)
         frame.write(step.keys(), step.values())
@@ -163,7 +163,7 @@ class Walk:
     def body(self) -> Iterator[None]:
         """Walk what follows in the body of a loop, where modules count from the loop."""
         before = self._here, self._calls
-        self._here, self._calls = [], Calls()
+        self._here, self._calls = [], CallCounter()
         try:
             yield
         finally:
@@ -206,7 +206,7 @@ class Walk:
             return outputs
         if name in CALLS:
             return self._structures[name](self, equation, inputs)
-        if any(isinstance(x, Opaque) for x in inputs):
+        if any(isinstance(x, OpaqueOutput) for x in inputs):
             raise UnsupportedError(name, "no block carries complex numbers")
         if name in self._structures:
             with self.unrecorded():
@@ -218,7 +218,7 @@ class Walk:
         if name in ELEMENTWISE:
             made = ELEMENTWISE[name](self.stage, equation.params, *(x.narrow for x in wires))
             narrow = recognised(self.stage, made)
-            return [Wire(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
+            return [LazyBroadcast(self._fitting(equation, 0, narrow, shapes[0]), shapes[0])]
         if name not in WHOLE:
             raise UnsupportedError(name, "no block computes it")
         with self.stage.operation(name):
@@ -233,18 +233,18 @@ class Walk:
         plain = name in WHOLE or name in ELEMENTWISE or name in LAZY
         if name in DEVICES or any(array is None for array in known) or has_stop(equation):
             return None
-        if plain and all(isinstance(x, Wire) for x in inputs):
+        if plain and all(isinstance(x, LazyBroadcast) for x in inputs):
             return None  # the stage folds it
         if draws(equation):
             text = "Random numbers are constants: those that its key draws in this run."
             self.stage.remark("specialised", text)
         return [held(self.stage, array) for array in evaluate(equation, known)]
 
-    def wire(self, x: Operand, equation: Equation) -> Wire:
+    def wire(self, x: Operand, equation: Equation) -> LazyBroadcast:
         """The operand of an equation of blocks."""
-        if isinstance(x, Wire):
+        if isinstance(x, LazyBroadcast):
             return x
-        dtype = "complex numbers" if isinstance(x, Opaque) else x.array.dtype
+        dtype = "complex numbers" if isinstance(x, OpaqueOutput) else x.array.dtype
         raise UnsupportedError(equation.primitive.name, f"no block carries {dtype}")
 
     def _fitting(self, equation: Equation, index: int, x: Staged, shape: Shape) -> Staged:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.keras.config import Config
     from gradwire.runtime.interchange.importing.keras.images import Layouts
     from gradwire.runtime.interchange.importing.keras.model import Layer
-    from gradwire.runtime.interchange.importing.keras.variables import Variables
+    from gradwire.runtime.interchange.importing.keras.variables import KerasVariables
     from gradwire.runtime.interchange.importing.stage import Stage
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class LayerCall:
     """A layer with its stage and arguments, in which values stand for entries."""
 
     stage: Stage
     layer: Layer
     arguments: Sequence[Any]
     keywords: Mapping[str, Any]
-    variables: Variables
+    variables: KerasVariables
     layouts: Layouts
     training: bool = False
 
@@ -94,5 +94,5 @@ class Call:
 
 
 Result: TypeAlias = "Staged | tuple[Staged, ...]"
-Operator: TypeAlias = Callable[[Call], "Staged | tuple[Staged, ...]"]
+Operator: TypeAlias = Callable[[LayerCall], "Staged | tuple[Staged, ...]"]
 """Puts up the blocks of a layer and gives its outputs."""

@@ -11,16 +11,16 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
 from gradwire.runtime.interchange.importing.keras.archive import read_archive
-from gradwire.runtime.interchange.importing.keras.call import Call
+from gradwire.runtime.interchange.importing.keras.call import LayerCall
 from gradwire.runtime.interchange.importing.keras.images import Layouts
 from gradwire.runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
-from gradwire.runtime.interchange.importing.keras.model import Entry, Layer, Model, model_of
+from gradwire.runtime.interchange.importing.keras.model import KerasEntry, Layer, Model, model_of
 from gradwire.runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
-from gradwire.runtime.interchange.importing.keras.variables import Variables
+from gradwire.runtime.interchange.importing.keras.variables import KerasVariables
 from gradwire.runtime.interchange.importing.keras.weights import opened
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.progress import counted
-from gradwire.runtime.interchange.importing.scopes import Call as Use
+from gradwire.runtime.interchange.importing.scopes import ModuleCall as Use
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -49,7 +49,9 @@ def import_keras(
     stage = Stage(model.name)
     compiled = document.get("compile_config")
     with opened(data) as weights:
-        outputs = _Importer(stage, Variables(stage, weights), options, arrays or {}).outputs(model)
+        outputs = _Importer(stage, KerasVariables(stage, weights), options, arrays or {}).outputs(
+            model
+        )
     stage.remark("note", "Weights have their axes in the order of blocks, those of outputs first.")
     y = next(iter(outputs.values()))
     target = (arrays or {}).get(TARGET)
@@ -64,7 +66,7 @@ class _Importer:
     def __init__(
         self,
         stage: Stage,
-        variables: Variables,
+        variables: KerasVariables,
         options: ImportOptions,
         arrays: Mapping[str, ArrayLike],
     ) -> None:
@@ -123,14 +125,14 @@ class _Importer:
         for entry, layer, number in counted(_order(model), "layers"):
             if entry not in values:
                 for output, x in enumerate(self._called(layer, number, path, values)):
-                    values[Entry(layer.name, number, output)] = x
+                    values[KerasEntry(layer.name, number, output)] = x
         missing = [entry for entry in model.outputs if entry not in values]
         if missing:
             raise FileError(f"The model {model.name!r} has no output {tuple(missing[0])}.")
         return tuple(values[entry] for entry in model.outputs)
 
     def _called(
-        self, layer: Layer, number: int, path: tuple[Part, ...], values: Mapping[Entry, Staged]
+        self, layer: Layer, number: int, path: tuple[Part, ...], values: Mapping[KerasEntry, Staged]
     ) -> tuple[Staged, ...]:
         node = layer.nodes[number]
         arguments = [_with_values(value, values) for value in node.arguments]
@@ -141,7 +143,7 @@ class _Importer:
         self._variables.module = tuple(
             part if isinstance(part, str) else part.name for part in path
         )
-        call = Call(
+        call = LayerCall(
             self._stage, layer, arguments, keywords, self._variables, self._layouts,
             self._options.training,
         )  # fmt: skip
@@ -160,7 +162,7 @@ class _Importer:
         self._variables.frozen = before
         return found
 
-    def _made(self, call: Call) -> Staged | tuple[Staged, ...]:
+    def _made(self, call: LayerCall) -> Staged | tuple[Staged, ...]:
         """What a layer gives; settings may name axes and lengths that its inputs don't have."""
         kind = call.layer.kind
         if kind == "TimeDistributed":
@@ -175,7 +177,7 @@ class _Importer:
                 f"The inputs of the {kind} layer {call.layer.name!r} don't fit its settings."
             ) from error
 
-    def _at_each_time(self, call: Call) -> Staged:
+    def _at_each_time(self, call: LayerCall) -> Staged:
         """A layer applied to every element along time, as one batch."""
         x, inner = call.x(), call.layer.inner
         if inner is None:
@@ -183,28 +185,28 @@ class _Importer:
         batch, time = x.shape[:2]
         flat = self._stage.reshape(x, (batch * time, *x.shape[2:]))
         made = self._made(
-            Call(self._stage, inner, [flat], {}, self._variables, self._layouts, call.training)
+            LayerCall(self._stage, inner, [flat], {}, self._variables, self._layouts, call.training)
         )
         if isinstance(made, tuple):
             raise call.unsupported("its layer gives several values")
         return self._stage.reshape(made, (batch, time, *made.shape[1:]))
 
 
-def _order(model: Model) -> list[tuple[Entry, Layer, int]]:
+def _order(model: Model) -> list[tuple[KerasEntry, Layer, int]]:
     """All calls of layers, each after those that it reads. Raises FileError for a circle."""
     done = {(entry.layer, entry.call) for entry in model.inputs}
     waiting = [
         (layer, number) for layer in model.layers.values() for number in range(len(layer.nodes))
     ]
     needed = {(a.name, n): _read(a.nodes[n]) for a, n in waiting}
-    found: list[tuple[Entry, Layer, int]] = []
+    found: list[tuple[KerasEntry, Layer, int]] = []
     while waiting:
         ready = []
         for layer, number in waiting:
             if needed[layer.name, number] <= done:
                 done.add((layer.name, number))
                 ready.append((layer, number))
-                found.append((Entry(layer.name, number, 0), layer, number))
+                found.append((KerasEntry(layer.name, number, 0), layer, number))
         if not ready:
             raise FileError(f"Layers of the model {model.name!r} read what is not there.")
         waiting = [(a, n) for a, n in waiting if (a.name, n) not in done]
@@ -216,16 +218,16 @@ def _read(node: Any) -> set[tuple[str, int]]:
     pending, found = [*node.arguments, *node.keywords.values()], set()
     while pending:
         value = pending.pop()
-        if isinstance(value, Entry):
+        if isinstance(value, KerasEntry):
             found.add((value.layer, value.call))
         elif isinstance(value, list):
             pending += value
     return found
 
 
-def _with_values(argument: Any, values: Mapping[Entry, Staged]) -> Any:
+def _with_values(argument: Any, values: Mapping[KerasEntry, Staged]) -> Any:
     """An argument with values for entries."""
-    if isinstance(argument, Entry):
+    if isinstance(argument, KerasEntry):
         if argument not in values:
             raise FileError(f"A layer reads output {argument.output} of {argument.layer!r}.")
         return values[argument]

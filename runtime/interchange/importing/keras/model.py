@@ -24,7 +24,7 @@ MAX_DEPTH = 30
 """Models inside one another, at most."""
 
 
-class Entry(NamedTuple):
+class KerasEntry(NamedTuple):
     """One output of one call of a layer."""
 
     layer: str
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class KerasNode:
     """A call of a layer: its arguments, in which entries stand for the outputs of others."""
 
     arguments: Sequence[Json]
@@ -51,7 +51,7 @@ class Layer:
     kind: str
     config: Config
     place: str
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[KerasNode, ...] = ()
     model: Model | None = None
     inner: Layer | None = None
     is_operation: bool = False
@@ -69,8 +69,8 @@ class Model:
 
     name: str
     layers: Mapping[str, Layer] = field(default_factory=dict)
-    inputs: tuple[Entry, ...] = ()
-    outputs: tuple[Entry, ...] = ()
+    inputs: tuple[KerasEntry, ...] = ()
+    outputs: tuple[KerasEntry, ...] = ()
 
 
 def model_of(record: Json, place: str = "", depth: int = 0) -> Model:
@@ -152,19 +152,19 @@ def _sequential(name: str, layers: dict[str, Layer]) -> Model:
         )
     chained = {names[0]: layers[names[0]]}
     for before, after in itertools.pairwise(names):
-        layer, node = layers[after], Node((Entry(before, 0, 0),), {})
+        layer, node = layers[after], KerasNode((KerasEntry(before, 0, 0),), {})
         chained[after] = replace(layer, nodes=(node,))
-    return Model(name, chained, (Entry(names[0], 0, 0),), (Entry(names[-1], 0, 0),))
+    return Model(name, chained, (KerasEntry(names[0], 0, 0),), (KerasEntry(names[-1], 0, 0),))
 
 
-def _node(record: Json) -> Node:
+def _node(record: Json) -> KerasNode:
     if not isinstance(record, dict):
         raise FileError("The file is of an older Keras.", next_step="Save it with Keras 3.")
     arguments, keywords = record.get("args", ()), record.get("kwargs", {})
     if not isinstance(arguments, list) or not isinstance(keywords, dict):
         raise FileError("A call of a layer has no arguments.")
     resolved = tuple(map(_resolved, arguments))
-    return Node(resolved, {str(key): _resolved(value) for key, value in keywords.items()})
+    return KerasNode(resolved, {str(key): _resolved(value) for key, value in keywords.items()})
 
 
 def _resolved(value: Json) -> Json:
@@ -178,7 +178,7 @@ def _resolved(value: Json) -> Json:
     return value
 
 
-def _entries(value: Json) -> list[Entry]:
+def _entries(value: Json) -> list[KerasEntry]:
     """The entries of a list of them, or of a single one; of a dict, in the order of its names."""
     if isinstance(value, dict):
         return [entry for key in value for entry in _entries(value[key])]
@@ -189,8 +189,8 @@ def _entries(value: Json) -> list[Entry]:
     return [entry for part in value for entry in _entries(part)]
 
 
-def _entry(value: Json) -> Entry:
+def _entry(value: Json) -> KerasEntry:
     fits = isinstance(value, list) and len(value) == 3 and isinstance(value[0], str)
     if not fits or not all(type(n) is int and 0 <= n < MAX_LAYERS for n in value[1:]):
         raise FileError("A layer reads what is no output of another.", got=str(value)[:80])
-    return Entry(value[0], value[1], value[2])
+    return KerasEntry(value[0], value[1], value[2])

@@ -21,7 +21,7 @@ _PORTS = {
 """Names of inputs of blocks for those of variables in Keras."""
 
 
-class Variables:
+class KerasVariables:
     """Variable blocks by layer and number; ``module`` is the path of the model being put up."""
 
     def __init__(self, stage: Stage, weights: Weights) -> None:

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.interchange.importing.mxnet.names import Place, own_name
-from gradwire.runtime.interchange.importing.mxnet.shapes import Shapes, declared_shape
-from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Entry, Node, Symbol
+from gradwire.runtime.interchange.importing.mxnet.names import NodePlace, own_name
+from gradwire.runtime.interchange.importing.mxnet.shapes import EntryShapes, declared_shape
+from gradwire.runtime.interchange.importing.mxnet.symbol import (
+    ARGUMENT,
+    Symbol,
+    SymbolEntry,
+    SymbolNode,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -29,7 +34,7 @@ _INITIALISERS = {
 """How parameters without numbers begin, by the end of their name; weights are Glorot uniform."""
 
 
-class Arguments:
+class SymbolArguments:
     """The arguments of a symbol, put up as the first operator reads them.
 
     ``parameters`` are the arrays of the parameters' file, ``given`` other numbers by name.
@@ -39,7 +44,7 @@ class Arguments:
         self,
         stage: Stage,
         symbol: Symbol,
-        shapes: Shapes,
+        shapes: EntryShapes,
         options: ImportOptions,
         parameters: Mapping[str, Array],
         given: Mapping[str, Array],
@@ -58,10 +63,15 @@ class Arguments:
             if node.operator == ARGUMENT:
                 shape = self._own_shape(node)
                 if shape is not None:
-                    shapes.know(Entry(place, 0), shape, node.name)
+                    shapes.know(SymbolEntry(place, 0), shape, node.name)
 
     def get(
-        self, place: int, node: Node, reader: Node, at: Place, wanted: Shape | None = None
+        self,
+        place: int,
+        node: SymbolNode,
+        reader: SymbolNode,
+        at: NodePlace,
+        wanted: Shape | None = None,
     ) -> Staged:
         """The argument at a place of the symbol, which ``reader``, itself at ``at``, reads.
 
@@ -76,12 +86,12 @@ class Arguments:
                 self._made[place] = self._put_up(node, shape, module, own)
         return self._made[place]
 
-    def belongs(self, place: int, node: Node, reader: Node) -> bool:
+    def belongs(self, place: int, node: SymbolNode, reader: SymbolNode) -> bool:
         """Whether an argument is a parameter of the node that reads it, and of no other."""
         alone = self._readers[place] == 1 and self._is_parameter(node)
         return alone and bool(own_name(reader, node.name))
 
-    def _put_up(self, node: Node, shape: Shape, module: tuple[str, ...], own: str) -> Staged:
+    def _put_up(self, node: SymbolNode, shape: Shape, module: tuple[str, ...], own: str) -> Staged:
         numbers = self._numbers.get(node.name)
         if not self._is_parameter(node):
             return self._stage.input(node.name, self._example(node, shape, numbers))
@@ -94,7 +104,7 @@ class Arguments:
         self.drawn = True
         return self._stage.drawn(node.name, shape, initialiser, module, own, trainable=trainable)
 
-    def _example(self, node: Node, shape: Shape, numbers: Array | None) -> Array:
+    def _example(self, node: SymbolNode, shape: Shape, numbers: Array | None) -> Array:
         """The numbers of an input; labels are 0, the first class, unless others are given."""
         if numbers is not None:
             return numbers
@@ -104,22 +114,22 @@ class Arguments:
             return np.zeros(shape, dtype)
         return self._options.example(self._inputs - 1, shape, dtype)
 
-    def _is_parameter(self, node: Node) -> bool:
+    def _is_parameter(self, node: SymbolNode) -> bool:
         if self._parameters:
             return node.name in self._parameters
         return not node.name.rstrip("0123456789").endswith(_DATA)
 
-    def _is_trainable(self, node: Node) -> bool:
+    def _is_trainable(self, node: SymbolNode) -> bool:
         fixed = node.attributes.number("__lr_mult__", 1.0) == 0.0
         return not (fixed or node.name.endswith(_STATES))
 
-    def _own_shape(self, node: Node) -> Shape | None:
+    def _own_shape(self, node: SymbolNode) -> Shape | None:
         if node.name in self._numbers:
             return np.shape(self._numbers[node.name])
         return declared_shape(node.attributes.texts, node.attributes.wholes("__shape__", ()))
 
-    def _shape(self, place: int, node: Node, wanted: Shape | None) -> Shape:
-        entry = Entry(place, 0)
+    def _shape(self, place: int, node: SymbolNode, wanted: Shape | None) -> Shape:
+        entry = SymbolEntry(place, 0)
         shape = self._shapes.get(entry)
         shape = wanted if shape is None else shape
         if shape is None and self._shapes.is_free(entry):

@@ -15,7 +15,7 @@ _MOST_NUMBERS = 64
 
 
 @dataclass(frozen=True)
-class Attributes:
+class MXNetAttributes:
     """The attributes of one node, read as what an operator expects.
 
     Every method takes the default for an attribute that is missing or ``None``, and raises

@@ -10,9 +10,9 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.attributes import Attributes
+    from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
     from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
-    from gradwire.runtime.interchange.importing.mxnet.symbol import Node
+    from gradwire.runtime.interchange.importing.mxnet.symbol import SymbolNode
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -21,11 +21,11 @@ Given: TypeAlias = "Callable[[int, Shape | None], Staged]"
 
 
 @dataclass(frozen=True)
-class Call:
+class MXNetCall:
     """A node with its stage and inputs. ``name`` is what its main block is to be called."""
 
     stage: Stage
-    node: Node
+    node: SymbolNode
     name: str
     given: Given
     """Gives an input by its number; the shape is for a parameter that has none yet."""
@@ -34,7 +34,7 @@ class Call:
     training: bool = False
 
     @property
-    def attributes(self) -> Attributes:
+    def attributes(self) -> MXNetAttributes:
         """The node's attributes."""
         return self.node.attributes
 
@@ -71,5 +71,5 @@ class Call:
         return UnsupportedError(f"{self.node.operator} of the node {self.node.name!r}", why)
 
 
-Operator: TypeAlias = "Callable[[Call], Staged | tuple[Staged, ...]]"
+Operator: TypeAlias = "Callable[[MXNetCall], Staged | tuple[Staged, ...]]"
 """Puts up the blocks of a node and gives its outputs."""

@@ -11,9 +11,9 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.mxnet.arguments import Arguments
-from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
-from gradwire.runtime.interchange.importing.mxnet.names import Place, Places
+from gradwire.runtime.interchange.importing.mxnet.arguments import SymbolArguments
+from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
+from gradwire.runtime.interchange.importing.mxnet.names import NodePlace, Places
 from gradwire.runtime.interchange.importing.mxnet.operators.table import (
     ANY_SHAPE,
     KEEPING,
@@ -23,12 +23,12 @@ from gradwire.runtime.interchange.importing.mxnet.parameters import (
     parameters_beside,
     read_parameters,
 )
-from gradwire.runtime.interchange.importing.mxnet.shapes import Shapes
+from gradwire.runtime.interchange.importing.mxnet.shapes import EntryShapes
 from gradwire.runtime.interchange.importing.mxnet.symbol import (
     ARGUMENT,
-    Entry,
-    Node,
     Symbol,
+    SymbolEntry,
+    SymbolNode,
     read_symbol,
 )
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
@@ -75,17 +75,17 @@ class _Importer:
         self._options = options
         self._stage = stage
         self._places = Places(symbol)
-        self._values: dict[Entry, Staged] = {}
-        known = Shapes(symbol, KEEPING, ANY_SHAPE)
+        self._values: dict[SymbolEntry, Staged] = {}
+        known = EntryShapes(symbol, KEEPING, ANY_SHAPE)
         by_name = {
-            node.name: Entry(place, 0)
+            node.name: SymbolEntry(place, 0)
             for place, node in enumerate(symbol.nodes)
             if node.operator == ARGUMENT
         }
         for name, shape in options.shapes.items():
             known.know(_named(by_name, name), tuple(shape), name)
         given = {name: _floats(array) for name, array in arrays.items() if _named(by_name, name)}
-        self._arguments = Arguments(stage, symbol, known, options, parameters, given)
+        self._arguments = SymbolArguments(stage, symbol, known, options, parameters, given)
         self._read = {entry for node in symbol.nodes for entry in node.inputs}
 
     def imported(self) -> Imported:
@@ -111,7 +111,7 @@ class _Importer:
             self._stage.output(x, name)
         return self._stage.finish()
 
-    def _put_up(self, place: int, node: Node) -> None:
+    def _put_up(self, place: int, node: SymbolNode) -> None:
         operator = OPERATORS.get(node.operator)
         if operator is None:
             raise UnsupportedError(f"{node.operator} of the node {node.name!r}")
@@ -121,20 +121,22 @@ class _Importer:
             and self._arguments.belongs(entry.node, self._symbol.nodes[entry.node], node)
             for entry in node.inputs
         )
-        call = Call(
+        call = MXNetCall(
             self._stage,
             node,
             at.name,
             lambda number, shape: self._value(node.inputs[number], node, at, shape),
-            any(Entry(place, output) in self._read for output in (0, 1)),
+            any(SymbolEntry(place, output) in self._read for output in (0, 1)),
             self._options.training,
         )
         with self._stage.at((*at.module, at.name) if owns else at.module):
             made = _applied(operator, call)
         for output, value in enumerate(made if isinstance(made, tuple) else (made,)):
-            self._values[Entry(place, output)] = value
+            self._values[SymbolEntry(place, output)] = value
 
-    def _value(self, entry: Entry, reader: Node, at: Place, shape: Shape | None) -> Staged:
+    def _value(
+        self, entry: SymbolEntry, reader: SymbolNode, at: NodePlace, shape: Shape | None
+    ) -> Staged:
         node = self._symbol.nodes[entry.node]
         if node.operator == ARGUMENT:
             return self._arguments.get(entry.node, node, reader, at, shape)
@@ -145,7 +147,7 @@ class _Importer:
         return self._values[entry]
 
 
-def _applied(operator: Operator, call: Call) -> Staged | tuple[Staged, ...]:
+def _applied(operator: Operator, call: MXNetCall) -> Staged | tuple[Staged, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
         with call.stage.operation(snake_case(call.node.operator)):
@@ -160,7 +162,7 @@ def _applied(operator: Operator, call: Call) -> Staged | tuple[Staged, ...]:
         ) from error
 
 
-def _named(by_name: Mapping[str, Entry], name: str) -> Entry:
+def _named(by_name: Mapping[str, SymbolEntry], name: str) -> SymbolEntry:
     if name not in by_name:
         raise FileError(
             f"The symbol has no argument {name!r}.", expected=", ".join(list(by_name)[:20])

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Node, Symbol
+from gradwire.runtime.interchange.importing.mxnet.symbol import ARGUMENT, Symbol, SymbolNode
 
 _PART_ENDS = re.compile(r"(?<=[0-9])_(?=.)")
 _FORWARD = "_fwd"
@@ -24,7 +24,7 @@ _OF_BLOCKS = {
 """Names of inputs of blocks for those of parameters."""
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """Where a node is: the path of its module, and its name there."""
 
     module: tuple[str, ...]
@@ -43,17 +43,17 @@ class Places:
                 inside[prefix].add(stem)
         self._modules = {p for p, nodes in inside.items() if len(nodes) > 1 and p not in stems}
 
-    def of(self, node: Node) -> Place:
+    def of(self, node: SymbolNode) -> NodePlace:
         """The place of an operator's node."""
         stem, module, start = _stem(node), [], 0
         for prefix in _prefixes(stem):
             if prefix in self._modules:
                 module.append(prefix[start:])
                 start = len(prefix) + 1
-        return Place(tuple(module), stem[start:])
+        return NodePlace(tuple(module), stem[start:])
 
 
-def own_name(node: Node, argument: str) -> str:
+def own_name(node: SymbolNode, argument: str) -> str:
     """The name of a parameter within its node, ``weight`` for ``fc1_weight`` of ``fc1``, as blocks
     have it.
 
@@ -64,7 +64,7 @@ def own_name(node: Node, argument: str) -> str:
     return _OF_BLOCKS.get(own, own)
 
 
-def _stem(node: Node) -> str:
+def _stem(node: SymbolNode) -> str:
     return node.name.removesuffix(_FORWARD)
 
 

@@ -10,7 +10,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, parse
 from gradwire.runtime.diagram.files.regular import read_regular
-from gradwire.runtime.interchange.importing.mxnet.attributes import Attributes
+from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
 
 MAX_NODES = 200_000
 """Nodes of a symbol, at most."""
@@ -22,7 +22,7 @@ _ATTRIBUTES = ("param", "attr", "attrs")
 Json: TypeAlias = Any
 
 
-class Entry(NamedTuple):
+class SymbolEntry(NamedTuple):
     """One output of a node."""
 
     node: int
@@ -30,24 +30,24 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class SymbolNode:
     """An operator with its inputs, or an argument."""
 
     operator: str
     name: str
-    attributes: Attributes
-    inputs: tuple[Entry, ...]
+    attributes: MXNetAttributes
+    inputs: tuple[SymbolEntry, ...]
 
 
 @dataclass(frozen=True)
 class Symbol:
     """A network: nodes, each after those that it reads, and the outputs that it gives."""
 
-    nodes: tuple[Node, ...]
-    heads: tuple[Entry, ...]
+    nodes: tuple[SymbolNode, ...]
+    heads: tuple[SymbolEntry, ...]
 
     @property
-    def arguments(self) -> list[Node]:
+    def arguments(self) -> list[SymbolNode]:
         """Data, parameters and auxiliary states, in order."""
         return [node for node in self.nodes if node.operator == ARGUMENT]
 
@@ -84,7 +84,7 @@ def symbol_of(document: Json) -> Symbol:
     return Symbol(nodes, heads)
 
 
-def _node(record: Json, place: int) -> Node:
+def _node(record: Json, place: int) -> SymbolNode:
     if not isinstance(record, dict):
         raise FileError(f"Node {place} of the symbol is no object.")
     operator, name = record.get("op"), record.get("name")
@@ -103,7 +103,7 @@ def _node(record: Json, place: int) -> Node:
         texts |= given
     where = f"the inputs of {name!r}"
     inputs = tuple(_entry(entry, place, where) for entry in _list(record, "inputs"))
-    return Node(operator, name, Attributes(name, texts), inputs)
+    return SymbolNode(operator, name, MXNetAttributes(name, texts), inputs)
 
 
 def _list(record: dict[str, Json], key: str) -> list[Json]:
@@ -113,7 +113,7 @@ def _list(record: dict[str, Json], key: str) -> list[Json]:
     return found
 
 
-def _entry(entry: Json, before: int, where: str) -> Entry:
+def _entry(entry: Json, before: int, where: str) -> SymbolEntry:
     """The output that an entry names; it must be of one of the first ``before`` nodes."""
     fits = isinstance(entry, list) and len(entry) in (2, 3)
     if not fits or not all(type(number) is int for number in entry[:2]):
@@ -125,4 +125,4 @@ def _entry(entry: Json, before: int, where: str) -> Entry:
             expected=f"a node from 0 to {before - 1}",
             got=f"{node}, output {output}",
         )
-    return Entry(node, output)
+    return SymbolEntry(node, output)

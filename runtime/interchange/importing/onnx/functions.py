@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.onnx.operators.node import Item
 
 
-class Functions:
+class OnnxFunctions:
     """Finds the function that a node calls."""
 
     def __init__(self, model: ModelProto) -> None:

@@ -12,15 +12,15 @@ from gradwire.blocks.errors import FileError, GradwireError, Location
 from gradwire.blocks.limits import MAX_INSTANCES
 from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.functions import Functions, with_attributes
+from gradwire.runtime.interchange.importing.onnx.functions import OnnxFunctions, with_attributes
 from gradwire.runtime.interchange.importing.onnx.marks import marked
-from gradwire.runtime.interchange.importing.onnx.operators.node import Item, Node
+from gradwire.runtime.interchange.importing.onnx.operators.node import Item, OperatorNode
 from gradwire.runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
 from gradwire.runtime.interchange.importing.onnx.places import calls_of, place_of
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import array_of
 from gradwire.runtime.interchange.importing.progress import counted
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import ModuleCall
 from gradwire.runtime.interchange.importing.staged import Staged, name_result
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class GraphReader:
     """Knows what each name stands for where the current node is."""
 
     def __init__(
-        self, stage: Stage, functions: Functions, opsets: Mapping[str, int], folder: Path | None
+        self, stage: Stage, functions: OnnxFunctions, opsets: Mapping[str, int], folder: Path | None
     ) -> None:
         self.stage = stage
         self.training = False
@@ -166,8 +166,8 @@ class GraphReader:
             raise UnsupportedError(proto.op_type, f"no blocks are known for it{where}")
         return self._call(body, proto, inputs)
 
-    def _context(self, proto: NodeProto, inputs: list[Item], domain: str) -> Node:
-        return Node(
+    def _context(self, proto: NodeProto, inputs: list[Item], domain: str) -> OperatorNode:
+        return OperatorNode(
             proto.op_type,
             self.stage,
             self,
@@ -192,7 +192,7 @@ class GraphReader:
         defaults = {attribute.name: attribute for attribute in function.attribute_proto}
         place = (*self._path, *key)
         self._numbers[place] = number = self._numbers.get(place, 0) + 1
-        path = (*self._path, Call(function.name, number))
+        path = (*self._path, ModuleCall(function.name, number))
         names = {
             name: inputs[i] if i < len(inputs) else None for i, name in enumerate(function.input)
         }

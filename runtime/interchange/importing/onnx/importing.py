@@ -12,7 +12,7 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.functions import Functions
+from gradwire.runtime.interchange.importing.onnx.functions import OnnxFunctions
 from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader
 from gradwire.runtime.interchange.importing.onnx.marks import ROLE, marks_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item
@@ -57,7 +57,7 @@ def import_model(
         raise FileError("The model doesn't name the version of its operators.")
     stage = Stage(model.graph.name)
     opsets = {entry.domain: entry.version for entry in model.opset_import}
-    reader = GraphReader(stage, Functions(model), {"": 1, **opsets}, folder)
+    reader = GraphReader(stage, OnnxFunctions(model), {"": 1, **opsets}, folder)
     reader.training = options.training
     _require_names(model.graph)
     reader.modules = modules_of(tensor.name for tensor in model.graph.initializer)

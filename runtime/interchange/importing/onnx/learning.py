@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings.normalisation import by_length
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.onnx.operators.node import Item
@@ -24,14 +24,14 @@ def _float(x: Staged) -> Staged:
     return x if x.is_float else x.stage.cast(x, "float32")
 
 
-def _row(node: Node, x: Staged, name: str, default: float) -> Staged:
+def _row(node: OperatorNode, x: Staged, name: str, default: float) -> Staged:
     """Numbers among the attributes, one or one for each feature."""
     given = node.numbers(name) or (default,)
     return node.stage.constant(np.asarray(given if len(given) > 1 else given[0], x.dtype))
 
 
 @rule("Scaler")
-def _scaler(node: Node) -> Staged:
+def _scaler(node: OperatorNode) -> Staged:
     """StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler: ``(x - offset) * scale``."""
     x = _float(node.x())
     offset, scale = _row(node, x, "offset", 0.0), _row(node, x, "scale", 1.0)
@@ -39,7 +39,7 @@ def _scaler(node: Node) -> Staged:
 
 
 @rule("Normalizer")
-def _normalizer(node: Node) -> Staged:
+def _normalizer(node: OperatorNode) -> Staged:
     """Each row divided by its norm; rows of zeros stay."""
     x, kind = _float(node.x()), node.text("norm", "MAX")
     if kind not in _NORMS:
@@ -48,13 +48,13 @@ def _normalizer(node: Node) -> Staged:
 
 
 @rule("Binarizer")
-def _binarizer(node: Node) -> Staged:
+def _binarizer(node: OperatorNode) -> Staged:
     x = node.x()
     return node.stage.cast(x > node.number("threshold"), x.dtype)
 
 
 @rule("Imputer")
-def _imputer(node: Node) -> Staged:
+def _imputer(node: OperatorNode) -> Staged:
     """Missing features, NaN or a number, replaced by others."""
     x, stage = node.x(), node.stage
     if x.is_float:
@@ -71,7 +71,7 @@ def _imputer(node: Node) -> Staged:
 
 
 @rule("OneHotEncoder")
-def _one_hot_encoder(node: Node) -> Staged:
+def _one_hot_encoder(node: OperatorNode) -> Staged:
     """A new last axis with 1 at the category; categories that are not known have none."""
     x, categories = node.x(), node.integers("cats_int64s")
     if categories is None:
@@ -82,11 +82,11 @@ def _one_hot_encoder(node: Node) -> Staged:
 
 
 @rule("FeatureVectorizer")
-def _feature_vectorizer(node: Node) -> Staged:
+def _feature_vectorizer(node: OperatorNode) -> Staged:
     return node.stage.block("Concat", *map(_float, node.values()), axis=node.x().ndim - 1)
 
 
-def _linear(node: Node, outputs: int) -> Staged:
+def _linear(node: OperatorNode, outputs: int) -> Staged:
     """Scores of a linear model, whose numbers among the attributes become variables."""
     x, stage = _float(node.x()), node.stage
     given = node.numbers("coefficients") or ()
@@ -102,7 +102,7 @@ def _linear(node: Node, outputs: int) -> Staged:
     return stage.block("Linear", x, *parameters)
 
 
-def _transformed(node: Node, scores: Staged) -> Staged:
+def _transformed(node: OperatorNode, scores: Staged) -> Staged:
     kind = node.text("post_transform", "NONE")
     if kind == "NONE":
         return scores
@@ -112,12 +112,12 @@ def _transformed(node: Node, scores: Staged) -> Staged:
 
 
 @rule("LinearRegressor")
-def _linear_regressor(node: Node) -> Staged:
+def _linear_regressor(node: OperatorNode) -> Staged:
     return _transformed(node, _linear(node, node.integer("targets", 1)))
 
 
 @rule("LinearClassifier")
-def _linear_classifier(node: Node) -> tuple[Staged, Staged]:
+def _linear_classifier(node: OperatorNode) -> tuple[Staged, Staged]:
     """The labels and the scores. Labels that are texts are given by their numbers."""
     stage, labels = node.stage, node.integers("classlabels_ints")
     names = node.texts("classlabels_strings")
@@ -132,6 +132,6 @@ def _linear_classifier(node: Node) -> tuple[Staged, Staged]:
 
 
 @rule("ZipMap")
-def _zip_map(node: Node) -> Item:
+def _zip_map(node: OperatorNode) -> Item:
     """Scores by the names of classes: an array whose columns are the classes."""
     return node.x()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import ModuleCall
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -26,7 +26,7 @@ _OUTPUT = re.compile(r"(?:_output_|:)\d+\Z")
 _NUMBERED = re.compile(r"[_.:]?\d*\Z")
 
 
-class Place(NamedTuple):
+class OnnxPlace(NamedTuple):
     """Where a node belongs."""
 
     module: tuple[str, ...]
@@ -37,11 +37,11 @@ class Place(NamedTuple):
     """The line of the program that it is from, ``model.py:42``; empty where none is known."""
 
 
-def place_of(node: NodeProto) -> Place:
+def place_of(node: NodeProto) -> OnnxPlace:
     """Where a node belongs, by its name and by what PyTorch or Gradwire wrote about it."""
     entries = node.metadata_props
     known = {entry.key: entry.value for entry in entries} if entries else {}
-    return Place(_module(node, known), _own_name(node, known), _written_at(node, known))
+    return OnnxPlace(_module(node, known), _own_name(node, known), _written_at(node, known))
 
 
 def module_of(node: NodeProto) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def calls_of(module: Iterable[str], known: Container[tuple[str, ...]]) -> tuple[
         stem, _, number = part.rpartition("_")
         later = number.isascii() and number.isdigit() and len(number) < _DIGITS
         if later and (*plain, part) not in known and (*plain, stem) in known:
-            parts.append(Call(stem, int(number) + 1))
+            parts.append(ModuleCall(stem, int(number) + 1))
             plain = (*plain, stem)
         else:
             parts.append(part)

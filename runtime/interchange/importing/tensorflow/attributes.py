@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Attributes:
+class TensorFlowAttributes:
     """The attributes of one node; every method takes the default for a missing one."""
 
     node: str

@@ -12,7 +12,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.tensorflow.items import (
-    Changed,
+    ChangedVariable,
     Handle,
     Item,
     TensorList,
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
-    from gradwire.runtime.interchange.importing.tensorflow.attributes import Attributes
-    from gradwire.runtime.interchange.importing.tensorflow.graph import Node
-    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
+    from gradwire.runtime.interchange.importing.tensorflow.graph import TensorFlowNode
+    from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 
-class Runner(Protocol):
+class FunctionRunner(Protocol):
     """Calls functions by their names."""
 
     def __call__(
@@ -47,19 +47,19 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class Call:
+class TensorFlowCall:
     """A node with its stage and inputs. ``name`` is what its main block is to be called."""
 
     stage: Stage
-    node: Node
+    node: TensorFlowNode
     name: str
     items: tuple[Item, ...]
-    variables: Variables
-    run: Runner
+    variables: TensorFlowVariables
+    run: FunctionRunner
     training: bool = False
 
     @property
-    def attributes(self) -> Attributes:
+    def attributes(self) -> TensorFlowAttributes:
         """The node's attributes."""
         return self.node.attributes
 
@@ -80,7 +80,7 @@ class Call:
         item = self.item(number)
         if isinstance(item, Handle):  # a variable of TensorFlow 1 is its value too
             item = self.variables.read(item, self.node)
-        if isinstance(item, Changed):
+        if isinstance(item, ChangedVariable):
             raise item.error
         if not isinstance(item, Staged):
             raise self.unsupported(f"its input {number} is no tensor of numbers")
@@ -149,5 +149,5 @@ class Call:
         return UnsupportedError(f"{self.node.operator} of the node {self.node.name!r}", why)
 
 
-Operator: TypeAlias = "Callable[[Call], Item | tuple[Item, ...]]"
+Operator: TypeAlias = "Callable[[TensorFlowCall], Item | tuple[Item, ...]]"
 """Puts up the blocks of a node and gives its outputs."""

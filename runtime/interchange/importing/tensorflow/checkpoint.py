@@ -28,7 +28,7 @@ MAX_INDEX = 64 * 2**20
 _MOST_SHARDS = 10_000
 
 
-class Checkpoint:
+class TensorFlowCheckpoint:
     """The tensors that lie under a prefix, ``variables/variables``; each is read once asked for.
 
     The files lie in ``folder``, which is that of the model.

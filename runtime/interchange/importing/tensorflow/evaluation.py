@@ -15,17 +15,17 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.progress import advanced
-from gradwire.runtime.interchange.importing.scopes import Call as Use
+from gradwire.runtime.interchange.importing.scopes import ModuleCall as Use
 from gradwire.runtime.interchange.importing.scopes import Part
 from gradwire.runtime.interchange.importing.staged import name_result
-from gradwire.runtime.interchange.importing.tensorflow.call import Call
+from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
 from gradwire.runtime.interchange.importing.tensorflow.graph import (
     MAX_NODES,
-    Graph,
-    Node,
-    Reference,
+    NodeReference,
+    TensorFlowGraph,
+    TensorFlowNode,
 )
-from gradwire.runtime.interchange.importing.tensorflow.items import Changed
+from gradwire.runtime.interchange.importing.tensorflow.items import ChangedVariable
 from gradwire.runtime.interchange.importing.tensorflow.operators.resources import change
 from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.tensorflow.call import Operator
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
-    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 MAX_CALLS = 64
 """Functions that call one another, at most."""
@@ -57,10 +57,10 @@ _LAYER = re.compile(r"_layer_call_|_wrapped_model")
 
 
 @dataclass
-class Frame:
+class GraphFrame:
     """A graph, or one call of a function, with what its nodes gave so far."""
 
-    graph: Graph
+    graph: TensorFlowGraph
     arguments: Mapping[str, Item]
     module: tuple[Part, ...] = ()
     depth: int = 0
@@ -71,14 +71,14 @@ class Frame:
     """How often each function was called on this page."""
 
 
-class Evaluation:
+class GraphEvaluation:
     """Evaluates nodes as far as something needs them, each once in a frame."""
 
     def __init__(
         self,
         stage: Stage,
-        functions: Mapping[str, Graph],
-        variables: Variables,
+        functions: Mapping[str, TensorFlowGraph],
+        variables: TensorFlowVariables,
         training: bool = False,
         extra: Mapping[str, Operator] | None = None,
     ) -> None:
@@ -89,18 +89,18 @@ class Evaluation:
         self._operators = {**OPERATORS, **(extra or {})}
         self._count = 0
 
-    def get(self, frame: Frame, references: Sequence[Reference]) -> tuple[Item, ...]:
+    def get(self, frame: GraphFrame, references: Sequence[NodeReference]) -> tuple[Item, ...]:
         """What references name; nodes that they need are put up first."""
         for reference in references:
             if not self._is_argument(frame, reference):
                 self._put_up(frame, reference.node)
         return tuple(self._item(frame, reference) for reference in references)
 
-    def run(self, frame: Frame, name: str) -> None:
+    def run(self, frame: GraphFrame, name: str) -> None:
         """Put up one node with all that it needs, for what it does."""
         self._put_up(frame, name)
 
-    def _put_up(self, frame: Frame, name: str) -> None:
+    def _put_up(self, frame: GraphFrame, name: str) -> None:
         pending, open_ = [name], set[str]()
         while pending:
             node = self._node(frame, pending[-1])
@@ -117,7 +117,7 @@ class Evaluation:
                 open_.add(node.name)
                 pending += before[::-1]
 
-    def _before(self, frame: Frame, node: Node) -> list[str]:
+    def _before(self, frame: GraphFrame, node: TensorFlowNode) -> list[str]:
         """The nodes that must be put up before one."""
         needed = [r.node for r in self._inputs(frame, node) if not self._is_argument(frame, r)]
         nodes = frame.graph.nodes
@@ -129,7 +129,7 @@ class Evaluation:
             and (n.operator in _EFFECTS | read or self._changes(n))
         ]
 
-    def _inputs(self, frame: Frame, node: Node) -> Sequence[Reference]:
+    def _inputs(self, frame: GraphFrame, node: TensorFlowNode) -> Sequence[NodeReference]:
         """What a node reads; of one that changes variables as no diagram does, these alone."""
         if node.operator in self._operators or not _CHANGE.fullmatch(node.operator):
             return node.inputs
@@ -141,7 +141,7 @@ class Evaluation:
             or (r.node in nodes and nodes[r.node].operator in _VARIABLES)
         ]
 
-    def _changes(self, node: Node) -> bool:
+    def _changes(self, node: TensorFlowNode) -> bool:
         """Whether a node changes variables, or a function that it calls does."""
         if _CHANGE.fullmatch(node.operator):
             return True
@@ -165,7 +165,7 @@ class Evaluation:
             pending += new
         return found
 
-    def _applied(self, frame: Frame, node: Node) -> tuple[Item, ...]:
+    def _applied(self, frame: GraphFrame, node: TensorFlowNode) -> tuple[Item, ...]:
         self._count += 1
         if self._count > MAX_NODES:
             raise FileError(f"The functions of the model make more than {MAX_NODES:,} nodes.")
@@ -181,7 +181,7 @@ class Evaluation:
 
         module = (*frame.module, *_behind(frame.prefix, node.path[:-1]))
         self._variables.module = tuple(_text(part) for part in frame.module)
-        call = Call(
+        call = TensorFlowCall(
             self._stage, node, node.path[-1], items, self._variables, _Run(self, frame, node),
             self._training,
         )  # fmt: skip
@@ -190,7 +190,7 @@ class Evaluation:
         return made if isinstance(made, tuple) else (made,)
 
     def _call(
-        self, frame: Frame, name: str, items: tuple[Item, ...], node: Node
+        self, frame: GraphFrame, name: str, items: tuple[Item, ...], node: TensorFlowNode
     ) -> tuple[Item, ...]:
         """Call a function on a page of its own, unless the caller does little else."""
         if all(other.operator in _THROUGH for other in frame.graph.nodes.values()):
@@ -201,12 +201,12 @@ class Evaluation:
             path = self.page(frame, _GENERATED.sub("", name) or "function")
         return self.inlined(frame, name, items, path)
 
-    def page(self, frame: Frame, name: str) -> tuple[Part, ...]:
+    def page(self, frame: GraphFrame, name: str) -> tuple[Part, ...]:
         """The path of a new use of a page with this name."""
         frame.uses[name] += 1
         return (Use(name, frame.uses[name]),)
 
-    def function(self, name: str) -> Graph:
+    def function(self, name: str) -> TensorFlowGraph:
         """A function by its name; raises FileError where there is none."""
         found = self._functions.get(name)
         if found is None:
@@ -215,12 +215,12 @@ class Evaluation:
 
     def inlined(
         self,
-        frame: Frame,
+        frame: GraphFrame,
         name: str,
         items: Sequence[Item],
         path: tuple[Part, ...],
         only: Sequence[int] | None = None,
-        loop: Node | None = None,
+        loop: TensorFlowNode | None = None,
     ) -> tuple[Item, ...]:
         """What a function returns, or only some of it; its nodes are put up at a path.
 
@@ -238,7 +238,7 @@ class Evaluation:
         arguments = dict(zip(function.arguments, items, strict=True))
         module = () if loop else (*frame.module, *path)
         prefix = loop.path if loop else ()
-        inner = Frame(function, arguments, module, frame.depth + 1, prefix)
+        inner = GraphFrame(function, arguments, module, frame.depth + 1, prefix)
         if only is not None:
             return self.get(inner, [function.returns[number] for number in only])
         with self._variables.in_loop() if loop else nullcontext():
@@ -248,17 +248,17 @@ class Evaluation:
                     self._put_up(inner, node.name)
         return found
 
-    def _node(self, frame: Frame, name: str) -> Node:
+    def _node(self, frame: GraphFrame, name: str) -> TensorFlowNode:
         node = frame.graph.nodes.get(name)
         if node is None:
             where = f"The function {frame.graph.name!r}" if frame.graph.name else "The graph"
             raise FileError(f"{where} has no node {name[:200]!r}.")
         return node
 
-    def _is_argument(self, frame: Frame, reference: Reference) -> bool:
+    def _is_argument(self, frame: GraphFrame, reference: NodeReference) -> bool:
         return not reference.port and reference.node in frame.arguments
 
-    def _item(self, frame: Frame, reference: Reference) -> Item:
+    def _item(self, frame: GraphFrame, reference: NodeReference) -> Item:
         if self._is_argument(frame, reference):
             return frame.arguments[reference.node]
         node, outputs = frame.graph.nodes[reference.node], frame.done[reference.node]
@@ -274,9 +274,9 @@ class Evaluation:
 class _Run:
     """Calls functions for one node."""
 
-    evaluation: Evaluation
-    frame: Frame
-    node: Node
+    evaluation: GraphEvaluation
+    frame: GraphFrame
+    node: TensorFlowNode
 
     def __call__(
         self,
@@ -290,7 +290,7 @@ class _Run:
         loop = self.node if in_loop else None
         found = self.evaluation.inlined(self.frame, name, items, path, only, loop)
         for item in found:
-            if isinstance(item, Changed):
+            if isinstance(item, ChangedVariable):
                 raise item.error
         return found
 
@@ -311,7 +311,7 @@ class _Run:
         return frozenset(found)
 
 
-def _called(node: Node) -> list[str]:
+def _called(node: TensorFlowNode) -> list[str]:
     """The functions that a node may call."""
     several = node.attributes.functions("branches")
     return [*several, *(name for key in _CALLED if (name := node.attributes.function(key)))]
@@ -326,7 +326,7 @@ def _text(part: Part) -> str:
     return part if isinstance(part, str) else part.name
 
 
-def _guarded(operator: Operator, call: Call) -> Item | tuple[Item, ...]:
+def _guarded(operator: Operator, call: TensorFlowCall) -> Item | tuple[Item, ...]:
     """What an operator gives; attributes may name axes and lengths that its inputs don't have."""
     try:
         with call.stage.operation(snake_case(call.node.operator)):

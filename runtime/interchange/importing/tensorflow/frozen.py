@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from gradwire.runtime.interchange.importing.tensorflow.operators.constants import constant
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call
-    from gradwire.runtime.interchange.importing.tensorflow.graph import Graph, Node
+    from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
+    from gradwire.runtime.interchange.importing.tensorflow.graph import (
+        TensorFlowGraph,
+        TensorFlowNode,
+    )
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
-    from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
+    from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 _READ = re.compile(r"(?:/Read)?(?:/ReadVariableOp(?:_\d+)?)?(?:/resource|/read)?$")
 _NUMBER = re.compile(r"_\d+$")
@@ -34,17 +37,17 @@ _OPERATIONS |= {"FusedBatchNormV3/ReadVariableOp", "separable_conv2d", "depthwis
 class FrozenConstants:
     """Puts up the constants of a graph: as variables if they were some."""
 
-    def __init__(self, graph: Graph, variables: Variables) -> None:
+    def __init__(self, graph: TensorFlowGraph, variables: TensorFlowVariables) -> None:
         self._graph = graph
         self._variables = variables
-        self._readers: dict[str, list[tuple[Node, int]]] = {}
+        self._readers: dict[str, list[tuple[TensorFlowNode, int]]] = {}
         for node in graph.nodes.values():
             for number, reference in enumerate(node.inputs):
                 self._readers.setdefault(reference.node, []).append((node, number))
         self._marked = any(self._is_read_as_variable(node) for node in graph.nodes.values())
         self._taken: set[str] = set()
 
-    def put_up(self, call: Call) -> Item:
+    def put_up(self, call: TensorFlowCall) -> Item:
         """The Constant, or the Variable, of a node."""
         item = constant(call)
         node = self._graph.nodes.get(call.node.name)
@@ -64,7 +67,7 @@ class FrozenConstants:
         path = tuple(part for part in module.split("/") if part)
         return self._variables.put_up(name, array, trainable, path, own)
 
-    def _was_variable(self, node: Node) -> bool:
+    def _was_variable(self, node: TensorFlowNode) -> bool:
         if node.attributes.tensor_dtype("value") not in (1, 2, 19):
             return False
         if self._marked:
@@ -72,7 +75,7 @@ class FrozenConstants:
         weighs = any(reader.operator in _WEIGHED for reader, _ in self._readers.get(node.name, ()))
         return weighs and node.attributes.array("value").size > 1
 
-    def _is_read_as_variable(self, node: Node) -> bool:
+    def _is_read_as_variable(self, node: TensorFlowNode) -> bool:
         """Whether a constant has what freezing leaves of a variable: a node that only read it."""
         if node.operator != "Const":
             return False
@@ -81,7 +84,7 @@ class FrozenConstants:
             for reader, _ in self._reached(node)
         )
 
-    def _role(self, node: Node) -> tuple[str, bool]:
+    def _role(self, node: TensorFlowNode) -> tuple[str, bool]:
         """What a variable is called by what reads it, and whether it is trained."""
         for reader, number in self._reached(node):
             if reader.operator in _NORMALISED and number in _STATISTICS:
@@ -90,7 +93,7 @@ class FrozenConstants:
                 return _ROLES[reader.operator], True
         return "", True
 
-    def _reached(self, node: Node) -> Iterator[tuple[Node, int]]:
+    def _reached(self, node: TensorFlowNode) -> Iterator[tuple[TensorFlowNode, int]]:
         """What reads a node, and what reads that where it only passes the numbers on."""
         pending, seen = [node.name], {node.name}
         while pending:

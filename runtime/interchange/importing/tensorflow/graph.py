@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.interchange.importing.tensorflow.attributes import Attributes
+from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.tensorflow.messages import Message
@@ -28,7 +28,7 @@ _OUTPUTS: Mapping[str, tuple[str, ...]] = {
 """Names of outputs where there are several; all others have one, which may be a list."""
 
 
-class Reference(NamedTuple):
+class NodeReference(NamedTuple):
     """What an input names: an output of a node, or an argument of the function."""
 
     node: str
@@ -38,16 +38,16 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class TensorFlowNode:
     """A node with its attributes; ``after`` are nodes that run before it and give it nothing."""
 
     name: str
     operator: str
-    attributes: Attributes
-    inputs: tuple[Reference, ...]
+    attributes: TensorFlowAttributes
+    inputs: tuple[NodeReference, ...]
     after: tuple[str, ...]
 
-    def output(self, reference: Reference) -> int:
+    def output(self, reference: NodeReference) -> int:
         """The number of the output that a reference names."""
         names = _OUTPUTS.get(self.operator, ())
         if reference.port in names:
@@ -61,24 +61,24 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Graph:
+class TensorFlowGraph:
     """Nodes by name. A function has arguments and returns too, in order."""
 
     name: str
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, TensorFlowNode]
     arguments: tuple[str, ...] = ()
-    returns: tuple[Reference, ...] = ()
+    returns: tuple[NodeReference, ...] = ()
 
 
 @dataclass(frozen=True)
-class Library:
+class FunctionLibrary:
     """A graph with the functions that it may call."""
 
-    graph: Graph
-    functions: Mapping[str, Graph]
+    graph: TensorFlowGraph
+    functions: Mapping[str, TensorFlowGraph]
 
 
-def library_of(message: Message) -> Library:
+def library_of(message: Message) -> FunctionLibrary:
     """The graphs of a message. Raises FileError where names are missing or there are too many."""
     count = len(message.nodes) + sum(len(f.nodes) for f in message.library.functions)
     if count > MAX_NODES:
@@ -86,10 +86,10 @@ def library_of(message: Message) -> Library:
             "The graph has too many nodes.", expected=f"at most {MAX_NODES:,}", got=f"{count:,}"
         )
     functions = {f.signature.name: _function(f) for f in message.library.functions}
-    return Library(Graph("", _nodes(message.nodes, "the graph")), functions)
+    return FunctionLibrary(TensorFlowGraph("", _nodes(message.nodes, "the graph")), functions)
 
 
-def _function(message: Message) -> Graph:
+def _function(message: Message) -> TensorFlowGraph:
     name = message.signature.name
     returns = []
     for output in message.signature.outputs:
@@ -97,11 +97,13 @@ def _function(message: Message) -> Graph:
             raise FileError(f"The function {name!r} doesn't return {output.name!r}.")
         returns.append(reference(message.returns[output.name]))
     arguments = tuple(argument.name for argument in message.signature.inputs)
-    return Graph(name, _nodes(message.nodes, f"the function {name!r}"), arguments, tuple(returns))
+    return TensorFlowGraph(
+        name, _nodes(message.nodes, f"the function {name!r}"), arguments, tuple(returns)
+    )
 
 
-def _nodes(messages: Message, where: str) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+def _nodes(messages: Message, where: str) -> dict[str, TensorFlowNode]:
+    found: dict[str, TensorFlowNode] = {}
     for message in messages:
         if not message.name or message.name in found:
             raise FileError(
@@ -109,15 +111,17 @@ def _nodes(messages: Message, where: str) -> dict[str, Node]:
             )
         data = tuple(reference(text) for text in message.inputs if not text.startswith("^"))
         after = tuple(text[1:] for text in message.inputs if text.startswith("^"))
-        attributes = Attributes(message.name, message.attributes)
-        found[message.name] = Node(message.name, message.operator, attributes, data, after)
+        attributes = TensorFlowAttributes(message.name, message.attributes)
+        found[message.name] = TensorFlowNode(
+            message.name, message.operator, attributes, data, after
+        )
     return found
 
 
-def reference(text: str) -> Reference:
+def reference(text: str) -> NodeReference:
     """What a text names: ``node``, ``node:1`` or, in a function, ``node:port:1``."""
     parts = text.split(":")
     number = parts[-1] if len(parts) > 1 else "0"
     if len(parts) > 3 or not (number.isascii() and number.isdecimal() and len(number) < 8):
         raise FileError(f"The input {text[:200]!r} names no output.")
-    return Reference(parts[0], parts[1] if len(parts) == 3 else "", int(number))
+    return NodeReference(parts[0], parts[1] if len(parts) == 3 else "", int(number))

@@ -14,21 +14,25 @@ from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
-from gradwire.runtime.interchange.importing.tensorflow.evaluation import Evaluation, Frame
+from gradwire.runtime.interchange.importing.tensorflow.checkpoint import TensorFlowCheckpoint
+from gradwire.runtime.interchange.importing.tensorflow.evaluation import GraphEvaluation, GraphFrame
 from gradwire.runtime.interchange.importing.tensorflow.frozen import FrozenConstants
-from gradwire.runtime.interchange.importing.tensorflow.graph import Library, library_of, reference
-from gradwire.runtime.interchange.importing.tensorflow.items import Changed
+from gradwire.runtime.interchange.importing.tensorflow.graph import (
+    FunctionLibrary,
+    library_of,
+    reference,
+)
+from gradwire.runtime.interchange.importing.tensorflow.items import ChangedVariable
 from gradwire.runtime.interchange.importing.tensorflow.messages import Message, parse
 from gradwire.runtime.interchange.importing.tensorflow.recognition import SAVED_MODEL
-from gradwire.runtime.interchange.importing.tensorflow.variables import Variables
+from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.imported import Imported
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call
+    from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_BYTES = 2**31 - 1
@@ -52,14 +56,14 @@ def import_graph_def(
     """
     library = library_of(parse("Graph", read_regular(path, MAX_BYTES), str(path)))
     stage = Stage(path.stem)
-    variables = Variables(stage, None, {})
+    variables = TensorFlowVariables(stage, None, {})
     constants = FrozenConstants(library.graph, variables)
     names = {n.name: n.name for n in library.graph.nodes.values() if n.operator == "Placeholder"}
     inputs = _Inputs(options, arrays or {}, names)
     extra = {"Const": constants.put_up, "Placeholder": inputs.put_up}
-    evaluation = Evaluation(stage, library.functions, variables, options.training, extra)
+    evaluation = GraphEvaluation(stage, library.functions, variables, options.training, extra)
     outputs = _outputs_of(library)
-    items = evaluation.get(Frame(library.graph, {}), [reference(name) for name in outputs])
+    items = evaluation.get(GraphFrame(library.graph, {}), [reference(name) for name in outputs])
     return conclude(stage, _values(dict(zip(outputs, items, strict=True))), options)
 
 
@@ -96,8 +100,8 @@ class _SavedModel:
         self._signature = _signature(message, file)
         prefix = file.parent / "variables" / "variables"
         has_some = prefix.with_suffix(".index").exists()
-        checkpoint = Checkpoint(prefix, file.parent) if has_some else None
-        self._variables = Variables(self._stage, checkpoint, _trainable(message))
+        checkpoint = TensorFlowCheckpoint(prefix, file.parent) if has_some else None
+        self._variables = TensorFlowVariables(self._stage, checkpoint, _trainable(message))
         names = {
             reference(info.name).node: name for name, info in sorted(self._signature.inputs.items())
         }
@@ -105,7 +109,7 @@ class _SavedModel:
 
     def imported(self) -> Imported:
         """The diagram of what the signature gives, once the variables are restored."""
-        evaluation = Evaluation(
+        evaluation = GraphEvaluation(
             self._stage,
             self._library.functions,
             self._variables,
@@ -117,13 +121,13 @@ class _SavedModel:
         outputs = {
             name: reference(info.name) for name, info in sorted(self._signature.outputs.items())
         }
-        items = evaluation.get(Frame(self._library.graph, {}), list(outputs.values()))
+        items = evaluation.get(GraphFrame(self._library.graph, {}), list(outputs.values()))
         return conclude(self._stage, _values(dict(zip(outputs, items, strict=True))), self._options)
 
-    def _restore(self, evaluation: Evaluation) -> None:
+    def _restore(self, evaluation: GraphEvaluation) -> None:
         restore = reference(self._message.saver.restore).node
         if restore in self._library.graph.nodes:
-            evaluation.run(Frame(self._library.graph, {}), restore)
+            evaluation.run(GraphFrame(self._library.graph, {}), restore)
 
 
 class _Inputs:
@@ -146,7 +150,7 @@ class _Inputs:
         self._names = names
         self._order = {node: place for place, node in enumerate(names)}
 
-    def put_up(self, call: Call) -> Item:
+    def put_up(self, call: TensorFlowCall) -> Item:
         """The Input of a placeholder."""
         name = self._names.get(call.node.name)
         if name is None:
@@ -159,7 +163,7 @@ class _Inputs:
             name, self._options.example(self._order[call.node.name], shape, dtype)
         )
 
-    def _shape(self, call: Call, name: str) -> Shape:
+    def _shape(self, call: TensorFlowCall, name: str) -> Shape:
         known = call.attributes.shape("shape")
         if name in self._options.shapes:
             return tuple(self._options.shapes[name])
@@ -176,7 +180,7 @@ class _Inputs:
         return tuple(_UNKNOWN_LENGTH if length == -1 else length for length in known)
 
 
-def _outputs_of(library: Library) -> list[str]:
+def _outputs_of(library: FunctionLibrary) -> list[str]:
     """The nodes of a graph that nothing reads."""
     nodes = library.graph.nodes
     read = Counter(r.node for node in nodes.values() for r in node.inputs)
@@ -189,7 +193,7 @@ def _outputs_of(library: Library) -> list[str]:
 def _values(items: Mapping[str, Item]) -> dict[str, Staged]:
     """The outputs that are values. Raises UnsupportedError for a variable that has changed."""
     for item in items.values():
-        if isinstance(item, Changed):
+        if isinstance(item, ChangedVariable):
             raise item.error
     found = {name: item for name, item in items.items() if isinstance(item, Staged)}
     if not found:

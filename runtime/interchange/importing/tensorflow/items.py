@@ -25,7 +25,7 @@ class Handle:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedVariable:
     """What a read gives of a variable that has changed during a run; the error if it is used."""
 
     error: UnsupportedError
@@ -51,7 +51,7 @@ class TensorList:
 
 
 @dataclass(frozen=True)
-class Element:
+class ListElement:
     """A list in the body of a Scan: what is read of it, or written to it, in one step.
 
     ``index`` is the number of the step, the only index that it may have.
@@ -62,5 +62,5 @@ class Element:
     written: Staged | None = None
 
 
-Item: TypeAlias = "Staged | Handle | Changed | Strings | TensorList | Element | None"
+Item: TypeAlias = "Staged | Handle | ChangedVariable | Strings | TensorList | ListElement | None"
 """One output of a node; None for what only other programs make use of."""

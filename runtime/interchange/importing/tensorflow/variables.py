@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
-    from gradwire.runtime.interchange.importing.tensorflow.graph import Node
+    from gradwire.runtime.interchange.importing.tensorflow.checkpoint import TensorFlowCheckpoint
+    from gradwire.runtime.interchange.importing.tensorflow.graph import TensorFlowNode
 
 _LOCAL = frozenset({"ReadVariableOp", "Read", "Cast", "read", "resource", "value"})
 """Parts of names that are those of nodes around a read, and of no module."""
 
 
-class Variables:
+class TensorFlowVariables:
     """Handles by name, with the checkpoint that their numbers come from.
 
     ``trainable`` says which are trained; those that are not in it are, if they are floats.
     """
 
     def __init__(
-        self, stage: Stage, checkpoint: Checkpoint | None, trainable: Mapping[str, bool]
+        self, stage: Stage, checkpoint: TensorFlowCheckpoint | None, trainable: Mapping[str, bool]
     ) -> None:
         self._stage = stage
         self._checkpoint = checkpoint
@@ -60,14 +60,14 @@ class Variables:
             raise FileError(f"The model restores {key!r}, but no checkpoint lies beside it.")
         return self._checkpoint.array(key)
 
-    def assign(self, handle: Handle, value: Staged, node: Node) -> None:
+    def assign(self, handle: Handle, value: Staged, node: TensorFlowNode) -> None:
         """Give a variable its first value; any other changes it during a run."""
         if self.are_restored or handle.is_put_up or value.array is None:
             self.change(handle, node)
         else:
             handle.value = value
 
-    def change(self, handle: Handle, node: Node) -> None:
+    def change(self, handle: Handle, node: TensorFlowNode) -> None:
         """Let reads that follow be refused: the variables of a diagram keep their values in a run.
 
         Raises UnsupportedError in the body of a Scan, whose next step would read the variable.
@@ -81,7 +81,7 @@ class Variables:
         self._stage.remark("lost", f"The variable {handle.name!r} isn't updated after a run.")
         handle.changed = handle.changed or error
 
-    def read(self, handle: Handle, node: Node) -> Staged:
+    def read(self, handle: Handle, node: TensorFlowNode) -> Staged:
         """The value of a variable; raises FileError where it has none, UnsupportedError once it has
         changed.
         """
@@ -113,7 +113,7 @@ class Variables:
         trained = trainable and array.dtype.kind == "f"
         return self._stage.variable(name, array, trained, module, own)
 
-    def module_of(self, node: Node) -> tuple[str, ...]:
+    def module_of(self, node: TensorFlowNode) -> tuple[str, ...]:
         """The module that a node reads a variable for: the scopes around what it is called for."""
         parts = list(node.path)
         while parts and parts[-1].rstrip("0123456789").rstrip("_") in _LOCAL:

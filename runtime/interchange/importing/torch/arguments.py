@@ -13,14 +13,14 @@ Record: TypeAlias = "Mapping[str, Any]"
 
 
 @dataclass(frozen=True)
-class Name:
+class ValueName:
     """A value of the graph, by name."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Graph:
+class InnerGraph:
     """A graph inside another one, which an operator runs."""
 
     record: Record
@@ -34,21 +34,21 @@ def argument(record: Record) -> Any:
     """
     ((kind, value),) = record.items()
     if kind in ("as_tensor", "as_custom_obj"):
-        return Name(value["name"])
+        return ValueName(value["name"])
     if kind in ("as_sym_int", "as_sym_bool", "as_sym_float"):
         return _symbol(value)
     if kind in ("as_sym_ints", "as_sym_bools", "as_sym_floats"):
         return [_symbol(x) for x in value]
     if kind == "as_tensors":
-        return [Name(x["name"]) for x in value]
+        return [ValueName(x["name"]) for x in value]
     if kind == "as_nested_tensors":
-        return [[Name(x["name"]) for x in several] for several in value]
+        return [[ValueName(x["name"]) for x in several] for several in value]
     if kind == "as_optional_tensors":
         return [_optional(x) for x in value]
     if kind == "as_optional_tensor":
         return _optional(value)
     if kind == "as_graph":
-        return Graph(value["graph"])
+        return InnerGraph(value["graph"])
     if kind == "as_scalar_type":
         return _dtype(value)
     if kind in ("as_none", "as_device", "as_layout", "as_memory_format"):
@@ -66,11 +66,11 @@ _PLAIN = frozenset({
 
 def _symbol(record: Record) -> Any:
     ((kind, value),) = record.items()
-    return Name(value) if kind == "as_name" else value
+    return ValueName(value) if kind == "as_name" else value
 
 
-def _optional(record: Record) -> Name | None:
-    return Name(record["as_tensor"]["name"]) if "as_tensor" in record else None
+def _optional(record: Record) -> ValueName | None:
+    return ValueName(record["as_tensor"]["name"]) if "as_tensor" in record else None
 
 
 def _dtype(code: Any) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import ModuleCall
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
 
 
-class Calls:
+class ModuleCalls:
     """Numbers the calls of each module within the call of the module around it."""
 
     def __init__(self) -> None:
@@ -32,6 +32,6 @@ class Calls:
             if tag not in tags:
                 tags.append(tag)
             *containers, last = own.split(".")
-            path = (*path, *containers, Call(last, tags.index(tag) + 1))
+            path = (*path, *containers, ModuleCall(last, tags.index(tag) + 1))
             outer = name
         return path

@@ -14,9 +14,9 @@ from gradwire.runtime.interchange.importing.torch.steps.unused import is_average
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.memory import Tensor
-    from gradwire.runtime.interchange.importing.torch.recorded.asking import Inside
-    from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions
+    from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
+    from gradwire.runtime.interchange.importing.torch.recorded.asking import FunctionProbe
+    from gradwire.runtime.interchange.importing.torch.recorded.regions import TorchRegions
 
 _LARGE = 1 << 16
 """Elements of a tensor that is large."""
@@ -29,22 +29,22 @@ Port: TypeAlias = "tuple[StagedBlock, str]"
 class KnownTensors:
     """The tensors of a run, by identity and by memory, and what stands for them."""
 
-    regions: Regions
+    regions: TorchRegions
 
     def __init__(self) -> None:
         self.read: set[int] = set()
         """The identities of tensors that something has read."""
         self.inside_function = 0
         """How many custom functions are running: in them autograd keeps track of nothing."""
-        self.inside: Inside | None = None
+        self.inside: FunctionProbe | None = None
         """What is known of the custom function that runs."""
         self.measures = False
         """Whether numbers are measured while they are there, and no gradient is kept."""
-        self._tensors: dict[int, tuple[Reference, Tensor]] = {}
+        self._tensors: dict[int, tuple[Reference, TrackedTensor]] = {}
         """By identity; a tensor is kept, so that none takes the identity of another, or forgotten
         when it goes.
         """
-        self._owners: dict[int, dict[int, tuple[Reference, Tensor]]] = {}
+        self._owners: dict[int, dict[int, tuple[Reference, TrackedTensor]]] = {}
         """By memory: the tensors there that are no views of each other, and what they are."""
 
     @property
@@ -84,7 +84,7 @@ class KnownTensors:
         value = self._tensors[id(tensor)][1].value if self.knows(tensor) else None
         return value if isinstance(value, Staged) else None
 
-    def bind(self, tensor: Any, entry: Tensor, *, is_result: bool = False) -> None:
+    def bind(self, tensor: Any, entry: TrackedTensor, *, is_result: bool = False) -> None:
         """Let an entry stand for a tensor; where numbers are measured, large results may go."""
         is_large = is_result and self.measures and tensor.numel() >= _LARGE
         may_go = is_large and not _is_asked_for(tensor, entry)
@@ -113,12 +113,12 @@ class KnownTensors:
 
         return weakref.ref(tensor, forget)
 
-    def _alive(self) -> list[tuple[Any, Tensor]]:
+    def _alive(self) -> list[tuple[Any, TrackedTensor]]:
         """The tensors that are still there, and what they are."""
         found = [(reference(), entry) for reference, entry in [*self._tensors.values()]]
         return [(tensor, entry) for tensor, entry in found if tensor is not None]
 
-    def _sharing(self, tensor: Any) -> list[tuple[Any, Tensor]]:
+    def _sharing(self, tensor: Any) -> list[tuple[Any, TrackedTensor]]:
         """The tensors that share memory with one and are no views of each other."""
         owners = self._owners.get(memory_of(tensor), {})
         found = [(reference(), entry) for reference, entry in owners.values()]
@@ -126,7 +126,7 @@ class KnownTensors:
         own = [(tensor, self._tensors[id(tensor)][1].root)] if self.knows(tensor) else []
         return alive or own
 
-    def _forget(self, root: Tensor) -> None:
+    def _forget(self, root: TrackedTensor) -> None:
         """What shares memory with what was written to is to be asked for when it is used."""
         error = UnsupportedError("an in-place change", "what shares its memory is not known")
         for tensor, entry in self._alive():
@@ -141,7 +141,7 @@ def _itself(tensor: Any) -> Any:
     return tensor
 
 
-def _is_asked_for(tensor: Any, entry: Tensor) -> bool:
+def _is_asked_for(tensor: Any, entry: TrackedTensor) -> bool:
     """Whether it will be asked whether anything else holds a tensor."""
     source = entry.value.source if isinstance(entry.value, Staged) else None
     return source is not None and not tensor.requires_grad and is_average(source, tensor)

@@ -9,9 +9,9 @@ import numpy as np
 
 from gradwire.runtime.calculus.sizes import require_constant
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.arguments import Name, Record, argument
+from gradwire.runtime.interchange.importing.torch.arguments import Record, ValueName, argument
 from gradwire.runtime.interchange.importing.torch.bounds import bounds_of
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
 
@@ -43,7 +43,7 @@ class Leaves:
         self._stage = stage
         self._options = options
         self._examples = examples
-        self._known: dict[tuple[str, ...], Tensor] = {}
+        self._known: dict[tuple[str, ...], TrackedTensor] = {}
         """Tensors by what is stored: shared ones are one variable."""
         self._drawn: list[str] = []
 
@@ -55,7 +55,7 @@ class Leaves:
             ((kind, record),) = spec.items()
             if kind == "user_input":
                 found = argument(record["arg"])
-                if isinstance(found, Name):
+                if isinstance(found, ValueName):
                     values[found.name] = self._input(index, found.name, metas, bounds)
             elif kind == "parameter":
                 values[record["arg"]["name"]] = self._variable(record["parameter_name"])
@@ -63,7 +63,7 @@ class Leaves:
                 values[record["arg"]["name"]] = self._variable(record["buffer_name"], buffer=True)
             elif kind == "tensor_constant":
                 array, _ = self._archive.tensor(record["tensor_constant_name"], "constants")
-                values[record["arg"]["name"]] = Tensor(self._stage.constant(array))
+                values[record["arg"]["name"]] = TrackedTensor(self._stage.constant(array))
             elif kind == "constant_input":
                 values[record["name"]] = next(iter(record["value"].values()))
             else:
@@ -71,22 +71,24 @@ class Leaves:
         self._tell()
         return values
 
-    def _variable(self, name: str, buffer: bool = False) -> Tensor:
+    def _variable(self, name: str, buffer: bool = False) -> TrackedTensor:
         array, trained = self._archive.tensor(name)
         if buffer and is_counter(array):
-            return Tensor(self._stage.constant(array))
+            return TrackedTensor(self._stage.constant(array))
         shared = self._archive.storage(name)
         if shared in self._known:
             return self._known[shared]
         trained = trained and not buffer and array.dtype.kind == "f"
         *module, own = name.split(".")
         value = self._stage.variable(name, array, trained, module, STATISTICS.get(own, own))
-        self._known[shared] = found = Tensor(value, live=trained)
+        self._known[shared] = found = TrackedTensor(value, live=trained)
         return found
 
-    def _input(self, index: int, name: str, metas: Record, bounds: Mapping[str, int]) -> Tensor:
+    def _input(
+        self, index: int, name: str, metas: Record, bounds: Mapping[str, int]
+    ) -> TrackedTensor:
         if name in self._examples:
-            return Tensor(self._stage.input(name, np.asarray(self._examples[name])))
+            return TrackedTensor(self._stage.input(name, np.asarray(self._examples[name])))
         meta = metas[name]
         shape = tuple(self._archive.whole(n) for n in meta["sizes"])
         shape = tuple(self._options.shapes.get(name, shape))
@@ -95,7 +97,9 @@ class Leaves:
         if dtype is None:
             raise UnsupportedError("an input", f"{name} has a dtype that no block has")
         self._drawn.append(name)
-        return Tensor(self._stage.input(name, self._example(index, shape, dtype, bounds.get(name))))
+        return TrackedTensor(
+            self._stage.input(name, self._example(index, shape, dtype, bounds.get(name)))
+        )
 
     def _example(self, index: int, shape: tuple[int, ...], dtype: str, bound: int | None) -> Array:
         """Drawn numbers; integers that pick something are spread over all there is to pick."""

@@ -35,7 +35,7 @@ class Cut:
 
 
 @dataclass(eq=False)
-class Tensor:
+class TrackedTensor:
     """A tensor of the program: its value now, and whether autograd keeps track of it."""
 
     value: Staged | UnsupportedError
@@ -44,7 +44,7 @@ class Tensor:
     """Whether gradient reaches something trained from it, as autograd has it."""
     cut: Cut | None = None
     """The cut that still has to be put up where gradient would pass."""
-    of: Tensor | None = None
+    of: TrackedTensor | None = None
     """The tensor that this one is a view of."""
     show: Show | None = None
     """How the value of a view follows from that of the other tensor."""
@@ -65,7 +65,7 @@ class Tensor:
         self.frozen = self._stopped = None
 
     @property
-    def root(self) -> Tensor:
+    def root(self) -> TrackedTensor:
         """The tensor that has the memory."""
         return self if self.of is None else self.of.root
 

@@ -22,7 +22,7 @@ _ARRANGING = ("PermuteBackward", "ReshapeAliasBackward", "TBackward", "Transpose
 
 
 @dataclass(eq=False)
-class Sum:
+class GradientSum:
     """Gradients that come to one place from several, by their root mean squares."""
 
     total: float = 0.0
@@ -37,7 +37,7 @@ class Passed:
     """At leaves, by their identity."""
     inner: dict[Any, Measured] = field(default_factory=dict)
     """At intermediate results, by what these are given as."""
-    sums: list[Sum] = field(default_factory=list)
+    sums: list[GradientSum] = field(default_factory=list)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def passing(
         if not node.name().startswith(_ARRANGING)
     ]
     for target, number, readers in _forks(root.grad_fn):
-        found = Sum()
+        found = GradientSum()
         passed.sums.append(found)
         handles.append(target.register_prehook(partial(_note_total, short, found, number)))
         for node in dict.fromkeys(node for node, _ in readers):
@@ -117,12 +117,12 @@ def _note_at(
     _note(short, found, key, gradients[number])
 
 
-def _note_total(short: Short, found: Sum, number: int, gradients: Any) -> None:
+def _note_total(short: Short, found: GradientSum, number: int, gradients: Any) -> None:
     if gradients[number] is not None:
         found.total = short(gradients[number]).size
 
 
-def _note_terms(short: Short, found: Sum, places: Sequence[int], sent: Any, _: Any) -> None:
+def _note_terms(short: Short, found: GradientSum, places: Sequence[int], sent: Any, _: Any) -> None:
     found.terms += [short(sent[place]).size for place in places if sent[place] is not None]
 
 

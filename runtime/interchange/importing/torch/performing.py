@@ -14,14 +14,14 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.flow.checks.leaving import CURES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS, as_strided
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
 
-Results: TypeAlias = "list[Tensor]"
+Results: TypeAlias = "list[TrackedTensor]"
 _DETACHING = frozenset({"detach", "detach_copy"})
 HANDLED = frozenset({"detach", "detach_", "detach_copy", "item", "_local_scalar_dense"})
 """Operators that are known, though the table has no blocks for them."""
@@ -38,9 +38,9 @@ class Performer:
         """What turned gradient off here, if anything did."""
 
     def perform(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Results:
-        """The results of an operator, ``add.Tensor``. Raises UnsupportedError."""
+        """The results of an operator, ``add.TrackedTensor``. Raises UnsupportedError."""
         base, _, overload = name.partition(".")
-        if isinstance(kwargs.get("out"), Tensor):
+        if isinstance(kwargs.get("out"), TrackedTensor):
             rest = {key: value for key, value in kwargs.items() if key != "out"}
             (result,) = self.perform(base, args, rest)
             value, out = result.read(), kwargs["out"]
@@ -66,12 +66,12 @@ class Performer:
                 self._made(value, *self._fate([x]))
                 for value, x in zip(results, args[0], strict=True)
             ]
-        if plain in VIEWS and isinstance(args[0], Tensor):
+        if plain in VIEWS and isinstance(args[0], TrackedTensor):
             for i, tensor in enumerate(made):
                 self._share(tensor, args[0], self._shower(function, i, values[1:], more))
         return made
 
-    def detached(self, x: Tensor, in_place: bool = False, name: str = "") -> Tensor:
+    def detached(self, x: TrackedTensor, in_place: bool = False, name: str = "") -> TrackedTensor:
         """The tensor without gradient: a StopGradient where it had one."""
         value, cut = x.read(), x.cut
         if x.live or passes(value):
@@ -83,9 +83,9 @@ class Performer:
         if in_place:
             x.value, x.live, x.cut = value, False, cut
             return x
-        return Tensor(value, cut=cut)
+        return TrackedTensor(value, cut=cut)
 
-    def stopped(self, x: Tensor, name: str) -> Staged:
+    def stopped(self, x: TrackedTensor, name: str) -> Staged:
         """A StopGradient here, behind one for the cut that is still to be put up."""
         value = x.read()  # which says what cuts it now
         return self._stop(value if x.cut is None else self._put_up(value, x.cut), name)
@@ -106,13 +106,13 @@ class Performer:
         self.stage.remark("cut", text, stop)
         return stop
 
-    def cut_at(self, x: Tensor, cut: Cut) -> Staged:
+    def cut_at(self, x: TrackedTensor, cut: Cut) -> Staged:
         """What a cut leaves of a tensor: a StopGradient, where there is something to cut."""
         value = x.read()
         with self.stage.at(cut.path, cut.written):
             return self.stopped(x, cut.name) if passes(value) else value
 
-    def cut_like(self, x: Tensor, other: Tensor) -> Staged:
+    def cut_like(self, x: TrackedTensor, other: TrackedTensor) -> Staged:
         """What the cut that another tensor comes from, which shares the memory, leaves of one."""
         source = other.read().source
         if source is None or source.block.type_name() != "StopGradient":
@@ -133,7 +133,7 @@ class Performer:
                 pending.extend(x for x in source.inputs.values() if passes(x))
         return True
 
-    def settle(self, x: Tensor) -> None:
+    def settle(self, x: TrackedTensor) -> None:
         """Put up the cut that a tensor has in mind."""
         value = x.read()
         if x.cut is not None:
@@ -150,7 +150,7 @@ class Performer:
         """Whether results of these arguments are live, and the cut that they keep in mind."""
         return self._fate(list(_tensors(arguments)))
 
-    def _fate(self, given: Sequence[Tensor]) -> tuple[bool, Cut | None]:
+    def _fate(self, given: Sequence[TrackedTensor]) -> tuple[bool, Cut | None]:
         """Whether results of these tensors are live, and the cut that they keep in mind."""
         live = any(x.live for x in given)
         if self.no_grad is None:
@@ -173,7 +173,9 @@ class Performer:
             ) from error
         return [found] if isinstance(found, Staged) else list(found or ())
 
-    def _written(self, x: Tensor, results: list[Staged], live: bool, cut: Cut | None) -> Tensor:
+    def _written(
+        self, x: TrackedTensor, results: list[Staged], live: bool, cut: Cut | None
+    ) -> TrackedTensor:
         """``x`` with the first result in its place."""
         before = x.read()
         (value,) = self._called(
@@ -183,14 +185,14 @@ class Performer:
         x.write(self.stage, value, live and value.is_float, cut)
         return x
 
-    def _made(self, value: Staged | None, live: bool, cut: Cut | None) -> Tensor:
+    def _made(self, value: Staged | None, live: bool, cut: Cut | None) -> TrackedTensor:
         if value is None:
-            return Tensor(UnsupportedError("a further result", "no blocks for it are known"))
+            return TrackedTensor(UnsupportedError("a further result", "no blocks for it are known"))
         if not value.is_float or value.array is not None or _is_random(value):
-            return Tensor(value)
-        return Tensor(value, live, cut)
+            return TrackedTensor(value)
+        return TrackedTensor(value, live, cut)
 
-    def shown(self, base: Tensor, view: Any) -> Tensor:
+    def shown(self, base: TrackedTensor, view: Any) -> TrackedTensor:
         """What stands for a view of torch's, which has its numbers where they lie in its base."""
         lies = view._base.stride(), view._base.storage_offset()
         place = view.shape, view.stride(), view.storage_offset()
@@ -202,7 +204,9 @@ class Performer:
         self._share(found, base, show)
         return found
 
-    def _share(self, view: Tensor, of: Tensor, show: Callable[[Staged], Staged]) -> None:
+    def _share(
+        self, view: TrackedTensor, of: TrackedTensor, show: Callable[[Staged], Staged]
+    ) -> None:
         view.of, view.show, view.changes = of, show, of.root.changes
 
     def _shower(
@@ -245,9 +249,9 @@ def _is_random(value: Staged) -> bool:
     return value.source is not None and value.source.block.type_name().startswith("Random")
 
 
-def _tensors(arguments: Any) -> Iterator[Tensor]:
+def _tensors(arguments: Any) -> Iterator[TrackedTensor]:
     """All tensors among arguments, in order."""
-    if isinstance(arguments, Tensor):
+    if isinstance(arguments, TrackedTensor):
         yield arguments
     elif isinstance(arguments, dict):
         yield from _tensors(list(arguments.values()))
@@ -258,14 +262,14 @@ def _tensors(arguments: Any) -> Iterator[Tensor]:
 
 def _read(argument: Any) -> Any:
     """An argument with the values of its tensors."""
-    if isinstance(argument, Tensor):
+    if isinstance(argument, TrackedTensor):
         return argument.read()
     return [_read(x) for x in argument] if isinstance(argument, list | tuple) else argument
 
 
 def failed(error: UnsupportedError, count: int, live: bool = False) -> Results:
     """Tensors that no block can express: the error is raised where one of them is needed."""
-    return [Tensor(error, live) for _ in range(count)]
+    return [TrackedTensor(error, live) for _ in range(count)]
 
 
 def unsupported(name: str, error: GradwireError) -> UnsupportedError:

@@ -12,7 +12,7 @@ _TORCH = re.compile(r"[\\/](?:site|dist)-packages[\\/](?:torch|torch_geometric)[
 _LONGEST = 100
 
 
-class Place(NamedTuple):
+class ProgramLine(NamedTuple):
     """A line of a program."""
 
     line: str = ""
@@ -25,12 +25,12 @@ class Place(NamedTuple):
         return f"{self.line}: {self.code[:_LONGEST]}" if self.code else self.line
 
 
-NOWHERE = Place()
+NOWHERE = ProgramLine()
 
 
-def place_of(file: str, line: int, code: str = "") -> Place:
+def place_of(file: str, line: int, code: str = "") -> ProgramLine:
     """A place by the last part of its file's name, or by the cell of a notebook."""
-    return Place(f"{file_name(file)}:{line}", code.strip())
+    return ProgramLine(f"{file_name(file)}:{line}", code.strip())
 
 
 def is_torch(file: str) -> bool:
@@ -38,7 +38,7 @@ def is_torch(file: str) -> bool:
     return file.startswith("<eval_with_key>") or _TORCH.search(file) is not None
 
 
-def in_trace(trace: str) -> Place:
+def in_trace(trace: str) -> ProgramLine:
     """The innermost frame of the user's in a stack trace, as exported programs keep it."""
     found = NOWHERE
     for file, line, code in _FRAME.findall(trace):

@@ -19,15 +19,15 @@ from gradwire.runtime.interchange.importing.progress import counted
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.torch.archive import Archive
 from gradwire.runtime.interchange.importing.torch.arguments import (
-    Graph,
-    Name,
+    InnerGraph,
     Record,
+    ValueName,
     argument,
     output_names,
 )
-from gradwire.runtime.interchange.importing.torch.calls import Calls
+from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
 from gradwire.runtime.interchange.importing.torch.leaves import Leaves
-from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed
 from gradwire.runtime.interchange.importing.torch.places import in_trace
 
@@ -91,7 +91,7 @@ class _Program:
         self._stage = Stage(path.stem)
         self._performer = Performer(self._stage)
         self._leaves = Leaves(archive, self._stage, options, examples)
-        self._calls = Calls()
+        self._calls = ModuleCalls()
         self._count = 0
 
     def imported(self) -> Imported:
@@ -112,7 +112,7 @@ class _Program:
                 continue
             arg = record["arg"] if kind == "user_output" else {"as_tensor": record["arg"]}
             found = argument(arg)
-            if isinstance(found, Name) and isinstance(values[found.name], Tensor):
+            if isinstance(found, ValueName) and isinstance(values[found.name], TrackedTensor):
                 tensor = values[found.name]
                 outputs[found.name] = tensor.read()
                 self._performer.settle(tensor)
@@ -168,7 +168,7 @@ class _Program:
             return self._higher(target.removeprefix(_HIGHER), args, node)
         on_lengths = _ON_LENGTHS.get(target)
         if on_lengths is not None:
-            return [on_lengths(*(x.read() if isinstance(x, Tensor) else x for x in args))]
+            return [on_lengths(*(x.read() if isinstance(x, TrackedTensor) else x for x in args))]
         name = target.removeprefix(_ATEN).removesuffix(".default")
         if name.startswith(_CHECKS):
             return []
@@ -183,7 +183,7 @@ class _Program:
 
     def _higher(self, name: str, args: list[Any], node: Record) -> Sequence[Any]:
         """Operators that run a graph of their own."""
-        graphs = [x for x in args if isinstance(x, Graph)]
+        graphs = [x for x in args if isinstance(x, InnerGraph)]
         if name == "wrap_with_set_grad_enabled":
             with self._grad_mode(bool(args[0]), graphs[0].record):
                 return self._inside(graphs[0].record, args[2:])
@@ -196,7 +196,7 @@ class _Program:
         if name == "cond":
             why = "a branch (torch.cond)"
             picked = args[0]
-            if isinstance(picked, Tensor):
+            if isinstance(picked, TrackedTensor):
                 picked = bool(self._stage.numbers(picked.read(), why).all())
             return self._inside(graphs[0 if picked else 1].record, args[3])
         raise UnsupportedError(f"higher_order.{name[:60]}")
@@ -228,7 +228,7 @@ class _Program:
 
 
 def _looked_up(value: Any, values: Values) -> Any:
-    if isinstance(value, Name):
+    if isinstance(value, ValueName):
         return values[value.name]
     return [_looked_up(x, values) for x in value] if isinstance(value, list) else value
 

@@ -19,7 +19,7 @@ from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.calculus.primitives.gradient import CLIP_GRADIENT
 from gradwire.runtime.engine.plan.simplify import IDENTITIES, equality_key
-from gradwire.runtime.flow.structure.reachability import Gate, Graph
+from gradwire.runtime.flow.structure.reachability import FlowGraph, Gate
 from gradwire.runtime.publish.living.computing.numbers import attributes_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def tape_of(program: Program, paths: Mapping[InstancePath, int]) -> Tape:
     rules = GatedRules(gates, heads)
     reached = _reached(program, rules)
     wanted = {v for v in (*program.ports.values(), *program.wires.values()) if v in reached}
-    graph = Graph(program)
+    graph = FlowGraph(program)
     seeds = [(head, program.trace.xp.ones_like(head)) for head in heads]
     adjoints = sweep(seeds, wanted, rules)
     computed, place = _simplified(program, adjoints, rules.guards(len(program.trace.values)))
@@ -176,7 +176,7 @@ def _json(
     place: Mapping[Value, int],
     adjoints: Mapping[Value, Value],
     rules: GatedRules,
-    graph: Graph,
+    graph: FlowGraph,
 ) -> dict[str, Any]:
     end = program.forward_end
     owners = list(dict.fromkeys(str(op.value.owner or "") for op in ops))

@@ -15,7 +15,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.values import Array
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.session.store import Store
+from gradwire.runtime.engine.session.store import ValueStore
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.structure.reachability import Gate
 from gradwire.runtime.flow.words.states import State
@@ -84,7 +84,7 @@ class Replay:
         self._arrived = self._arrivals()
         self._levels = self._searched()
         with np.errstate(all="ignore"):
-            self._arrays = self._computed(Store(self._tape.program.sources()))
+            self._arrays = self._computed(ValueStore(self._tape.program.sources()))
 
     def values(self) -> dict[str, Array | None]:
         """The values of all ports."""
@@ -123,7 +123,7 @@ class Replay:
         there = self._heads[~reader] if reader < 0 else arrived[reader]
         return there and (gate < 0 or self._open[gate])
 
-    def _computed(self, store: Store) -> list[Array]:
+    def _computed(self, store: ValueStore) -> list[Array]:
         program, arrays = self._tape.program, list[Array]()
         leaves = {leaf.value: (path, leaf) for path, leaf in program.leaves.items()}
         for value, inputs, guard in self._tape.ops:

@@ -16,7 +16,7 @@ from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, Scan
 from gradwire.runtime.diagram.layout.arranging import arrangement
-from gradwire.runtime.diagram.layout.graph import Face, Shown
+from gradwire.runtime.diagram.layout.graph import BlockFace, ShownSizes
 from gradwire.runtime.diagram.layout.measures import FOOT, HEADER
 from gradwire.runtime.diagram.model import MAIN, PLAIN, ports
 from gradwire.runtime.diagram.pages import used_by, uses_made
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.runtime.diagram.model import Diagram, Note, Page
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.lessons.texts import Slot
+    from gradwire.runtime.lessons.texts import TextSlot
     from gradwire.runtime.views.pictures import Picture
 
 Json = Any
@@ -49,7 +49,7 @@ def pictures(
     diagram: Diagram,
     program: Program,
     views: Mapping[InstancePath, Picture] = NO_VIEWS,
-    published: Callable[[Slot], str | None] = lambda slot: None,
+    published: Callable[[TextSlot], str | None] = lambda slot: None,
 ) -> dict[str, Json]:
     """What to draw: ``pages`` by name, ``uses`` with the page of each use, ``states``, and the
     wires that lead to nothing but views as ``shown``.
@@ -113,7 +113,7 @@ def _page(
     use: InstancePath,
     program: Program,
     views: Mapping[InstancePath, Picture],
-    published: Callable[[Slot], str | None],
+    published: Callable[[TextSlot], str | None],
 ) -> dict[str, Json]:
     lines = {
         block: _value_lines(diagram.pages[name].blocks[block], use / block, program)
@@ -121,7 +121,7 @@ def _page(
     }
     page = _laid_out(diagram, name, lines)
     names = {block: i for i, block in enumerate(page.blocks)}
-    faces = {block: Face.of(diagram, name, block, lines[block]) for block in page.blocks}
+    faces = {block: BlockFace.of(diagram, name, block, lines[block]) for block in page.blocks}
     return {
         "blocks": [
             _block(
@@ -170,7 +170,7 @@ def _laid_out(diagram: Diagram, name: str, lines: dict[str, int]) -> Page:
     page = diagram.pages[name]
     if (page.routes or page.bends) and all(block in page.layout for block in page.blocks):
         return page
-    places, routes, notes, bends = arrangement(diagram, name, (), Shown(face_lines=lines))
+    places, routes, notes, bends = arrangement(diagram, name, (), ShownSizes(face_lines=lines))
     return replace(
         page,
         layout=places,
@@ -183,7 +183,7 @@ def _laid_out(diagram: Diagram, name: str, lines: dict[str, int]) -> Page:
 def _block(
     page: Page,
     name: str,
-    face: Face,
+    face: BlockFace,
     free: Collection[str],
     use: InstancePath,
     view: Picture | None,
@@ -219,7 +219,7 @@ def _block(
     ]
 
 
-def _view(face: Face, picture: Picture) -> str:
+def _view(face: BlockFace, picture: Picture) -> str:
     """The address of what a view shows, for the part of its face below its title."""
     return data_uri(drawing(picture, face.width - 2 * VIEW_SIDE, face.height - HEADER - FOOT))
 
@@ -269,7 +269,7 @@ def _course(page: Page, target: PortName) -> list[Json]:
     return [[round(stretch) for stretch in route]] if route else []
 
 
-def _note(note: Note, published: Callable[[Slot], str | None]) -> list[Json]:
+def _note(note: Note, published: Callable[[TextSlot], str | None]) -> list[Json]:
     sides = (*note.at, note.width, note.height)
     text = text_parts(note.text, published) if asks(note.text) else note.text
     return [text, *map(round, sides), int(note.frame), note.colour]

@@ -12,7 +12,7 @@ from gradwire.app.canvas.input.bindings import KEYS
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
 from gradwire.app.canvas.input.keys import Keys
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.runtime.diagram import AddBlock, Batch, Note, Point, PortName, SetNote
 from tests.app.canvas.pages import block, click, move
 
@@ -123,7 +123,7 @@ class TestKeys:
         assert canvas.view.number is None
         go(canvas, FocusKind.BLOCK, "mul1")
         press(canvas, "V")
-        assert canvas.view.number == Number("mul1", "a")
+        assert canvas.view.number == NumberCell("mul1", "a")
         assert canvas.selection() == {"mul1"}
         press(canvas, "Up", "Shift+V", "Down", "Down")
         assert shell.main.blocks["mul1"].literals["a"].array == 2

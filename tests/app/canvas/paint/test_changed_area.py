@@ -19,7 +19,7 @@ from gradwire.app.canvas.scene import detours
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
 from gradwire.app.canvas.view import CanvasView
-from gradwire.app.evaluation.evaluator import Evaluation, Result
+from gradwire.app.evaluation.evaluator import Evaluation, EvaluationResult
 from gradwire.app.services.theme import LIGHT
 from gradwire.blocks.errors import ChangeError, Location
 from gradwire.runtime.diagram import AddBlock, Connect, Diagnostic, PortName, SetParameters, apply
@@ -349,7 +349,7 @@ def test_a_number_that_has_made_way_for_a_block_stays_when_that_is_dropped(shown
     given = diagram(blocks, {"b.x": "a.out"}, {"a": (0, 0), "b": (950, 0), "c": (480, -250)})
     shell = Shell(shown, given)
     shown.set_camera(Camera(0.8, 20.0, 240.0))
-    shown.set_result(Result(given, {"a.out": np.array([[1.0, 2.0]])}))
+    shown.set_result(EvaluationResult(given, {"a.out": np.array([[1.0, 2.0]])}))
     start = shown.block_rect("c").topLeft() + QPoint(40, 6)
     shown.select(["c"])
     rest(shown, qtbot)
@@ -369,7 +369,7 @@ def test_a_mark_appears_where_the_block_that_hid_it_is_moved_away(shown, qtbot):
     shell = Shell(shown, diagram(blocks, layout={"a": (480, 120), "b": (0, 0)}))
     shown.set_camera(Camera(0.8, 20.0, 40.0))
     problems = [Diagnostic("warning", Location("main", n), "Odd.", code="odd") for n in ("a", "b")]
-    shown.set_result(Result(shell.diagram, diagnostics=tuple(problems)))
+    shown.set_result(EvaluationResult(shell.diagram, diagnostics=tuple(problems)))
     shown.select(["a"])
     rest(shown, qtbot)
     for by in ((-496.5, -120.0), (200.0, 100.0)):

@@ -16,7 +16,7 @@ from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.why.why import Why
 from gradwire.app.services import theme
 from gradwire.runtime.flow import State
-from gradwire.runtime.flow.badges import Mark
+from gradwire.runtime.flow.badges import BadgeKind
 from tests.app.gallery import states
 
 SAMPLES = {
@@ -62,7 +62,8 @@ def test_every_state_has_its_sample(stage):
 def test_every_badge_of_a_run_is_there(result):
     marks = {badge.mark for badges in result.badges.about.values() for badge in badges}
     assert marks == {
-        Mark.SURROGATE, Mark.IDLE_STOP, Mark.LEAVES, Mark.CANCELS, Mark.UNOWNED
+        BadgeKind.SURROGATE, BadgeKind.IDLE_STOP, BadgeKind.LEAVES, BadgeKind.CANCELS,
+        BadgeKind.UNOWNED
     }  # fmt: skip
 
 

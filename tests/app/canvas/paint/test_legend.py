@@ -17,7 +17,7 @@ from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.services.theme import LIGHT, SMALL, font
 from gradwire.runtime.flow import State, Thresholds
 from gradwire.runtime.flow.words.states import STATES
@@ -65,8 +65,8 @@ def test_all_it_says_lies_inside(qapp):
 
 def test_the_key_of_what_is_shown():
     shown = seed()
-    one = Result(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
-    both = Result(shown, apart=(one, Result(shown, loss="L2.out")))
+    one = EvaluationResult(shown, states={"loss.x": State.CARRIES}, loss="L1.out")
+    both = EvaluationResult(shown, apart=(one, EvaluationResult(shown, loss="L2.out")))
     scene = Scene(shown, "main")
     assert legend_content(resolve(scene, None)) == LegendContent()
     assert legend_content(resolve(scene, one)).losses == ()

@@ -25,7 +25,7 @@ from gradwire.app.canvas.scene.camera import MIN_ZOOM, PLAIN, Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.costs import BlockCost, PageCosts
-from gradwire.app.canvas.state.marks.guesses import Guess, GuessMarks
+from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks
 from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.canvas.view import CanvasView
@@ -114,7 +114,7 @@ def test_texts_that_keep_their_size_do_not_lie_on_each_other(qapp, zoom):
     names = view.scene.names
     for shown in (
         partial(paint_trial, marks=TrialMarks(changes=dict.fromkeys(names, "6.00 → 3.00"))),
-        partial(paint_guesses, marks=GuessMarks(dict.fromkeys(names, Guess("∇ ?")))),
+        partial(paint_guesses, marks=GuessMarks(dict.fromkeys(names, GuessLabel("∇ ?")))),
     ):
         found = Recorder()
         shown(found, view)
@@ -126,7 +126,7 @@ def test_texts_that_keep_their_size_do_not_lie_on_each_other(qapp, zoom):
 def test_near_blocks_are_all_asked_about(qapp):
     view = replace(everything_on(12), camera=Camera(0.7, 5.0, 5.0))
     found = Recorder()
-    paint_guesses(found, view, GuessMarks(dict.fromkeys(view.scene.names, Guess("∇ ?"))))
+    paint_guesses(found, view, GuessMarks(dict.fromkeys(view.scene.names, GuessLabel("∇ ?"))))
     assert len(found.of("drawText")) == 144
 
 

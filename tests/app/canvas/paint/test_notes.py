@@ -15,7 +15,7 @@ from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.diagram import Note, Point
@@ -202,7 +202,7 @@ def test_a_note_states_the_numbers_of_the_result_and_repaints_with_them(monkeypa
         return [painter.drawn("drawText")[0].arguments[-1] for painter in found]
 
     def result():
-        return Result(shown, flow=observe(session))
+        return EvaluationResult(shown, flow=observe(session))
 
     assert texts(None)[0] == "w gets … of …; …"
     assert texts(result()) == [text, "2 parts"], "it asks for what there is not"

@@ -25,7 +25,7 @@ from gradwire.app.canvas.state.marks.route import Route
 from gradwire.app.canvas.state.marks.trial import TrialMarks
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.evaluation.badges import Badges
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.services.theme import BODY, LIGHT, font, scaled
 from gradwire.runtime.diagram.paths import InstancePath, WirePath
 from gradwire.runtime.flow import Cutter, State, Verdict
@@ -44,7 +44,7 @@ def view_of(state=State.STOPPED, *, bent=False, camera=CAMERA, **more) -> ViewSt
         {"w": (0, 0), "t": (400, 0), "u": (800, 0)},
         bends={"t.x": [(250, 100), (300, 60)]} if bent else None,
     )
-    result = Result(shown, states={"t.x": state, "u.x": State.CARRIES}, **more)
+    result = EvaluationResult(shown, states={"t.x": state, "u.x": State.CARRIES}, **more)
     scene = Scene(shown, "main")
     return ViewState(scene, resolve(scene, result), camera, LIGHT)
 

@@ -13,8 +13,8 @@ from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.paint import painter
 from gradwire.app.canvas.paint.blocks import plain
-from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, Picture, draw_picture, margin
-from gradwire.app.canvas.paint.painter import Limits, paint, paint_fitted
+from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, FacePicture, draw_picture, margin
+from gradwire.app.canvas.paint.painter import PaintLimits, paint, paint_fitted
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
@@ -44,7 +44,7 @@ def view(qapp):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    def draw(view: ViewState, area: QRectF = AREA, limits: Limits | None = None) -> Recorder:
+    def draw(view: ViewState, area: QRectF = AREA, limits: PaintLimits | None = None) -> Recorder:
         found = recorder(monkeypatch, lanes, painter)
         paint(found, view, area, None, limits=limits)
         return found
@@ -233,7 +233,7 @@ class TestAll:
 
     def test_it_tells_its_share_and_can_be_ended(self, drawn, view):
         shares: list[float] = []
-        drawn(view, limits=Limits(progress=shares.append))
+        drawn(view, limits=PaintLimits(progress=shares.append))
         assert shares[0] == 0.0
         assert shares == sorted({*shares})
         assert shares[-1] < 1.0
@@ -243,7 +243,7 @@ class TestAll:
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
-            drawn(view, limits=Limits(progress=stop))
+            drawn(view, limits=PaintLimits(progress=stop))
 
     def test_many_wires_are_drawn_in_pieces(self, drawn, qapp):
         names = [f"n{i}" for i in range(150)]
@@ -252,7 +252,7 @@ class TestAll:
         scene = Scene(diagram({n: block("Tanh") for n in names}, wires, layout), "main")
         view = ViewState(scene, resolve(scene, None), Camera(0.4, 0.0, 0.0), LIGHT)
         shares: list[float] = []
-        found = drawn(view, QRectF(0.0, 0.0, 4000.0, 400.0), Limits(progress=shares.append))
+        found = drawn(view, QRectF(0.0, 0.0, 4000.0, 400.0), PaintLimits(progress=shares.append))
         assert shares == [n / 9 for n in range(9)]
         written = [call.arguments[-1] for call in found.drawn("drawText")]
         assert sorted(text for text in written if text in wires or text in names) == sorted(names)
@@ -267,11 +267,13 @@ class Pictures(FaceCache):
         self.zoom, self.ratio = zoom, ratio
         self.looks: list[Look] = []
 
-    def picture(self, look: Look) -> Picture | None:
+    def picture(self, look: Look) -> FacePicture | None:
         self.looks.append(look)
         if not self.zoom:
             return None
-        return Picture(draw_picture(look, self.zoom, self.ratio, LIGHT), self.zoom, self.ratio, 1)
+        return FacePicture(
+            draw_picture(look, self.zoom, self.ratio, LIGHT), self.zoom, self.ratio, 1
+        )
 
 
 class TestPictures:

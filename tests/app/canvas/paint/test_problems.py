@@ -17,7 +17,7 @@ from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.view_state import ViewState
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.services.theme import LIGHT
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import Diagnostic
@@ -36,7 +36,9 @@ def view_of(shown, camera, **severities) -> ViewState:
         for name, severity in severities.items()
     )
     scene = Scene(shown, "main")
-    return ViewState(scene, resolve(scene, Result(shown, diagnostics=found)), camera, LIGHT)
+    return ViewState(
+        scene, resolve(scene, EvaluationResult(shown, diagnostics=found)), camera, LIGHT
+    )
 
 
 def marks(monkeypatch, view):

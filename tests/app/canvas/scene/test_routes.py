@@ -10,7 +10,7 @@ from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.hits import wire_at
 from gradwire.app.canvas.scene.polylines import Polylines
 from gradwire.runtime.diagram import Diagram, Page, Point, PortName
-from gradwire.runtime.diagram.layout.graph import Graph
+from gradwire.runtime.diagram.layout.graph import LayoutGraph
 from tests.runtime.diagram.drawing import make, page
 from tests.strategies import diagrams
 
@@ -98,7 +98,7 @@ def test_bends_of_the_user_win(scene):
 @given(diagrams())
 def test_the_layout_has_ports_where_the_canvas_shows_them(diagram):
     for name in diagram.pages:
-        scene, graph = Scene(diagram, name), Graph.of(diagram, name)
+        scene, graph = Scene(diagram, name), LayoutGraph.of(diagram, name)
         assert graph.names == scene.names
         assert (
             np.array([node.height for node in graph.nodes]).reshape(-1) >= scene.rects[:, 3]

@@ -10,7 +10,7 @@ from gradwire.app.canvas.state.annotations import Annotations, resolve
 from gradwire.app.canvas.state.codes import CODES, NO_RESULT
 from gradwire.app.canvas.state.looks import row_counts
 from gradwire.app.canvas.state.tooltips import block_tip, port_tip
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.blocks.block import Opaque
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import (
@@ -58,7 +58,9 @@ def test_states_become_codes():
 
 def test_a_wire_the_result_leaves_out_is_unknown():
     shown = seed()
-    assert set(annotations_of(shown, Result(shown)).total.codes.tolist()) == {CODES[State.UNKNOWN]}
+    assert set(annotations_of(shown, EvaluationResult(shown)).total.codes.tolist()) == {
+        CODES[State.UNKNOWN]
+    }
 
 
 def test_a_wire_newer_than_the_result_is_plain():
@@ -117,7 +119,9 @@ class TestFaces:
 
     def test_a_frozen_variable_has_no_gradient_and_says_why(self):
         shown = diagram({"w": block("Variable", value=1.0, trainable=False)})
-        annotations = annotations_of(shown, Result(shown, {"w.out": np.float32(1)}, {"w": None}))
+        annotations = annotations_of(
+            shown, EvaluationResult(shown, {"w.out": np.float32(1)}, {"w": None})
+        )
         assert look(annotations, "w").label == "frozen"
         assert len(look(annotations, "w").sections) == 1
 
@@ -162,7 +166,7 @@ class TestFaces:
         inner = page({"y": block("PageOutput"), "z": block("PageOutput")})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
         values = {"enc/y.out": np.ones((64, 64), np.float32)}
-        annotations = annotations_of(shown, Result(shown, values))
+        annotations = annotations_of(shown, EvaluationResult(shown, values))
         first, second = look(annotations, "enc").sections
         assert first.readout.cells == (("64 × 64 float32",),)
         assert second.readout.cells == (("–",),)
@@ -176,7 +180,7 @@ def problem(severity="error", block=None, port=None, page="main", what="wrong"):
 class TestProblems:
     def test_they_sit_on_block_and_port(self):
         shown = seed()
-        result = Result(shown, diagnostics=(problem(block="mul1", port="b"),))
+        result = EvaluationResult(shown, diagnostics=(problem(block="mul1", port="b"),))
         annotations = annotations_of(shown, result)
         assert annotations.page.severities["mul1"] == "error"
         assert [p.trouble for p in look(annotations, "mul1").inputs] == [False, True]
@@ -187,7 +191,7 @@ class TestProblems:
     def test_the_worst_gives_the_badge(self):
         shown = seed()
         several = (problem("info", "a"), problem("error", "a"), problem("warning", "b"))
-        annotations = annotations_of(shown, Result(shown, diagnostics=several))
+        annotations = annotations_of(shown, EvaluationResult(shown, diagnostics=several))
         assert annotations.page.severities["a"] == "error"
         assert annotations.page.severities["b"] == "warning"
 
@@ -195,11 +199,11 @@ class TestProblems:
         inner = page({"w": block("Mul")})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
         found = (problem(block="enc/w", port="a"),)
-        assert annotations_of(shown, Result(shown, diagnostics=found)).page.severities == {
-            "enc": "error"
-        }
+        assert annotations_of(
+            shown, EvaluationResult(shown, diagnostics=found)
+        ).page.severities == {"enc": "error"}
         within = annotations_of(
-            shown, Result(shown, diagnostics=found), InstancePath("enc"), page="inner"
+            shown, EvaluationResult(shown, diagnostics=found), InstancePath("enc"), page="inner"
         )
         assert look(within, "w").inputs[0].trouble
 
@@ -208,21 +212,21 @@ class TestProblems:
         shown = Diagram({"main": page({}), "inner": inner})
         found = (problem(page="inner", block="w", port="b"),)
         annotations = annotations_of(
-            shown, Result(shown, diagnostics=found), InstancePath("enc"), page="inner"
+            shown, EvaluationResult(shown, diagnostics=found), InstancePath("enc"), page="inner"
         )
         assert annotations.page.severities["w"] == "error"
 
     def test_those_of_other_pages_and_of_no_block_do_not(self):
         shown = seed()
         found = (problem(page="other", block="a"), problem(), problem(block="nobody"))
-        assert annotations_of(shown, Result(shown, diagnostics=found)).page.problems == {}
+        assert annotations_of(shown, EvaluationResult(shown, diagnostics=found)).page.problems == {}
 
 
 class TestInsideAPage:
     def test_names_are_read_with_the_prefix(self):
         inner = page({"w": block("Variable", value=2.0), "t": block("Tanh")}, {"t.x": "w.out"})
         shown = Diagram({"main": page({"enc": block("Page", page="inner")}), "inner": inner})
-        result = Result(
+        result = EvaluationResult(
             shown,
             {"enc/w.out": np.float32(2), "w.out": np.float32(99)},
             {"enc/w": np.float32(0.25)},
@@ -240,7 +244,9 @@ class TestInsideAPage:
 class TestMarks:
     def marks(self, state, norm):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
-        annotations = annotations_of(shown, Result(shown, {}, {}, {"t.x": state}, {"t.x": norm}))
+        annotations = annotations_of(
+            shown, EvaluationResult(shown, {}, {}, {"t.x": state}, {"t.x": norm})
+        )
         return annotations.total.label(0), annotations.total.amounts(0)
 
     def test_what_is_odd_is_marked_always(self):
@@ -257,7 +263,7 @@ class TestMarks:
     def test_a_scalar_has_its_value(self):
         shown = diagram({"w": block("Variable", value=1.0), "t": block("Tanh")}, {"t.x": "w.out"})
         known = {"norms": {"t.x": 0.5}, "contributions": {"t.x": np.array(-0.5)}}
-        result = Result(shown, states={"t.x": State.CARRIES}, **known)
+        result = EvaluationResult(shown, states={"t.x": State.CARRIES}, **known)
         assert annotations_of(shown, result).total.amounts(0) == ("−0.5",)
 
 
@@ -275,7 +281,9 @@ def test_a_cut_is_not_looked_for_when_time_is_up():
             wire, None, State.STOPPED, "", cutters=(Cutter(InstancePath("stop1"), "x", "stop"),)
         )
 
-    annotations = annotations_of(shown, Result(shown, states=all_stopped(shown), verdict=verdict))
+    annotations = annotations_of(
+        shown, EvaluationResult(shown, states=all_stopped(shown), verdict=verdict)
+    )
     behind, cutting = (annotations.scene.wire_index[key] for key in ("mul1.b", "stop1.x"))
     assert annotations.total.is_cut(behind, until=0.0) is None
     assert annotations.total.is_cut(behind) is False
@@ -294,7 +302,7 @@ def test_the_cut_is_where_the_cutter_says():
             wire, None, State.STOPPED, "", cutters=(Cutter(InstancePath("stop1"), "x", "stop"),)
         )
 
-    result = Result(shown, states=all_stopped(shown), verdict=verdict)
+    result = EvaluationResult(shown, states=all_stopped(shown), verdict=verdict)
     annotations = annotations_of(shown, result)
     cut = [key for i, key in enumerate(annotations.scene.wire_keys) if annotations.total.is_cut(i)]
     assert cut == ["stop1.x"]
@@ -307,7 +315,7 @@ def test_the_cut_is_where_the_cutter_says():
 def test_rows_stay_as_they_are_while_no_value_is_known():
     shown = seed()
     annotations = annotations_of(shown, seed_result(shown))
-    nothing = resolve(annotations.scene, Result(Diagram()))
+    nothing = resolve(annotations.scene, EvaluationResult(Diagram()))
     assert row_counts(nothing.page) is annotations.scene.rows
 
 
@@ -383,6 +391,6 @@ def test_a_diagram_is_lossless_until_it_has_a_loss():
     blocks = {n: b for n, b in with_loss.main.blocks.items() if not type(b).head}
     without = Diagram({"main": replace(with_loss.main, blocks=blocks)})
     for shown, lossless in ((without, True), (with_loss, False), (without, True)):
-        assert Result(shown).is_lossless == lossless
+        assert EvaluationResult(shown).is_lossless == lossless
         moved = Diagram({"main": replace(shown.main, layout={})})
-        assert Result(moved).is_lossless == lossless
+        assert EvaluationResult(moved).is_lossless == lossless

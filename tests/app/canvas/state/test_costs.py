@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradwire.app.canvas.state.costs import Measure, page_costs
+from gradwire.app.canvas.state.costs import HeatMeasure, page_costs
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
 from gradwire.runtime.engine.profile import BETWEEN_BLOCKS, Cost, Profile
 
@@ -33,7 +33,7 @@ def test_inside_a_page_only_its_own_blocks_count():
 
 
 def test_labels_have_a_unit_and_say_where_they_are_estimates():
-    time, memory = page_costs(PROFILE, ROOT), page_costs(PROFILE, ROOT, Measure.MEMORY)
+    time, memory = page_costs(PROFILE, ROOT), page_costs(PROFILE, ROOT, HeatMeasure.MEMORY)
     assert (time.label("mul1"), memory.label("mul1")) == ("8 µs", "2 KiB")
     assert (time.label("sum1"), memory.label("sum1")) == ("≈ 1 µs", "≈ 100 B")
     assert time.label("elsewhere") == ""

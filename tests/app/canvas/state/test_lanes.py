@@ -14,7 +14,7 @@ from gradwire.app.canvas.state.codes import CODES, STATE_OF
 from gradwire.app.canvas.state.spoken import describe
 from gradwire.app.canvas.state.tooltips import wire_tip
 from gradwire.app.evaluation.badges import Badges
-from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE, Result
+from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE, EvaluationResult
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram.layout.measures import LANE_PITCH as PITCH
 from gradwire.runtime.diagram.paths import PortName
@@ -36,13 +36,13 @@ def apart(*states, **more):
     """A result of one loss each, by the state of ``t.x``; ``u.x`` carries for all."""
     shown = shown_diagram()
     results = tuple(
-        Result(
+        EvaluationResult(
             shown, states={"t.x": state, "u.x": S.CARRIES}, norms={"t.x": 1.0},
             loss=f"L{i}.out", **more,
         )
         for i, state in enumerate(states, start=1)
     )  # fmt: skip
-    return Result(shown, states={"t.x": states[0]}, apart=results)
+    return EvaluationResult(shown, states={"t.x": states[0]}, apart=results)
 
 
 def lanes_beside(*states):
@@ -84,7 +84,9 @@ class TestWhatIsDrawn:
 
     def test_without_apart_there_is_one(self):
         shown = shown_diagram()
-        annotations = resolve(Scene(shown, "main"), Result(shown, states={"t.x": S.OFF_ROUTE}))
+        annotations = resolve(
+            Scene(shown, "main"), EvaluationResult(shown, states={"t.x": S.OFF_ROUTE})
+        )
         assert annotations.lanes == (annotations.total,)
         assert (annotations.total.drawn == annotations.total.codes).all()
 
@@ -142,7 +144,7 @@ class TestOnTheCanvas:
 
     def test_a_single_lane_leaves_that_place_free(self, canvas, qtbot):
         shown = shown_diagram()
-        canvas = self.show(canvas, Result(shown, states={"t.x": S.CARRIES}))
+        canvas = self.show(canvas, EvaluationResult(shown, states={"t.x": S.CARRIES}))
         away = round((GAP + PITCH * 3) * canvas.view.camera.unit)
         qtbot.mouseClick(canvas, LEFT, pos=canvas.wire_position("t.x") + QPoint(0, away))
         assert canvas.selected_wire() is None
@@ -156,7 +158,9 @@ class TestOnTheCanvas:
 def test_a_wire_that_came_since_the_result_has_nothing_to_say():
     """As the run's own verdict does, this one refuses keys that it does not know."""
     shown = shown_diagram()
-    annotations = resolve(Scene(shown, "main"), Result(shown, {}, {}, {}, verdict={}.__getitem__))
+    annotations = resolve(
+        Scene(shown, "main"), EvaluationResult(shown, {}, {}, {}, verdict={}.__getitem__)
+    )
     wire = annotations.scene.wire_index["t.x"]
     assert wire_tip(annotations, wire) == "w.out → t.x"
     assert annotations.total.cutters(wire) == ()
@@ -167,7 +171,9 @@ class TestLeaves:
     def test_how_many_carry_stands_beside_the_lane(self):
         shown = shown_diagram()
         badges = Badges(leaves={None: {"t.x": (2, 4)}, "L1.out": {"t.x": (1, 4)}})
-        whole = Result(shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges)
+        whole = EvaluationResult(
+            shown, states={"t.x": S.CARRIES}, norms={"t.x": 1.0}, badges=badges
+        )
         annotations = resolve(Scene(shown, "main"), whole)
         wire, other = (annotations.scene.wire_index[key] for key in ("t.x", "u.x"))
         assert annotations.total.label(wire) == "2/4"
@@ -185,7 +191,10 @@ class TestLeaves:
 
 def test_codes_of_no_wires():
     empty = diagram({"w": block("Variable", value=1.0)})
-    result = Result(empty, apart=(Result(empty, loss="L1.out"), Result(empty, loss="L2.out")))
+    result = EvaluationResult(
+        empty,
+        apart=(EvaluationResult(empty, loss="L1.out"), EvaluationResult(empty, loss="L2.out")),
+    )
     annotations = resolve(Scene(empty, "main"), result)
     assert all(np.array_equal(lanes.drawn, []) for lanes in annotations.lanes)
     assert CODES[S.CARRIES] not in annotations.total.codes

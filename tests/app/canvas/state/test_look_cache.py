@@ -28,7 +28,7 @@ from gradwire.runtime.diagram import (
     apply,
 )
 from gradwire.runtime.diagram.model import Style
-from gradwire.runtime.flow import Badge, Mark
+from gradwire.runtime.flow import Badge, BadgeKind
 from tests.app.canvas.pages import block, seed, seed_result
 
 
@@ -59,7 +59,7 @@ def large(result):
 
 
 def badge(result):
-    return replace(result, badges=Badges({"mul1": (Badge(Mark.VALUE, "mul1", "NaN"),)}))
+    return replace(result, badges=Badges({"mul1": (Badge(BadgeKind.VALUE, "mul1", "NaN"),)}))
 
 
 def problem(result):

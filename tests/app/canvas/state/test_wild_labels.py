@@ -11,7 +11,7 @@ import gradwire.runtime.build as b
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.flow import State
 from gradwire.runtime.flow.words.formatting import share, wild
@@ -69,7 +69,7 @@ def test_a_page_is_marked_by_the_numbers_inside(norms, sign):
     made = diagram({"enc": block("Page", page="inner")})
     made = made.with_page("inner", page({"t": block("Tanh"), "u": block("Tanh")}))
     states = dict.fromkeys(norms, State.NONFINITE)
-    result = Result(made, states=states, norms=norms, losses=(PortPath("loss.out"),))
+    result = EvaluationResult(made, states=states, norms=norms, losses=(PortPath("loss.out"),))
     look = resolve(Scene(made, "main"), result).look(0)
     assert look.inside is State.NONFINITE
     assert look.sign == sign

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.panels.lessons.dots import Dot
+from gradwire.app.panels.lessons.dots import StepDot
 from gradwire.runtime.diagram import SetParameters
 from gradwire.runtime.diagram.lesson import PaintStep, ShowStep
 from tests.assets.course import FOLDER, NAMES, SUFFIX, right_answer
@@ -32,7 +32,7 @@ def test_a_lesson_is_played_to_its_end(window, qtbot, number):
                 continue
             answer(window, qtbot, given)
             qtbot.waitUntil(lambda: player.walk.is_done)
-            assert panel.dots.dots[index] is Dot.RIGHT, (given, panel.outcomes.text())
+            assert panel.dots.dots[index] is StepDot.RIGHT, (given, panel.outcomes.text())
         qtbot.mouseClick(panel.next, LEFT)
     assert not player.is_on
 

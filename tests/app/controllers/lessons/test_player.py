@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from gradwire.app.canvas.state.marks.guesses import GuessStage
-from gradwire.app.panels.lessons.dots import Dot
+from gradwire.app.panels.lessons.dots import StepDot
 from gradwire.runtime.diagram import Connect, PortName, RemoveBlocks, SetParameters, save
 from gradwire.runtime.flow import State
 from gradwire.runtime.lessons.answers import read_sheet
@@ -56,7 +56,7 @@ def test_a_step_shows_text_and_lights_a_part(window, qtbot):
     panel = window.lazy.player.panel
     assert "The product is 6. {Braces}} stay." in panel.text.text()
     assert set(window.canvas.view.route.numbers) == {"mul1"}
-    assert panel.dots.dots == (Dot.OPEN,) * 6
+    assert panel.dots.dots == (StepDot.OPEN,) * 6
     assert not panel.back.isEnabled()
     assert result(window).hidden == {"values", "gradients", "states"}
     assert panel.isVisible() and panel.dots.accessibleName() == "Step 1 of 6"
@@ -71,7 +71,7 @@ def test_a_wrong_number_gets_the_feedback_of_the_lesson(window, qtbot):
     qtbot.keyClick(panel.form.fields["w"], Key.Key_Return)
     assert panel.outcomes.text() == "✗ ∂L/∂w: yours 3, actual 2. its own value. No: x is 2."
     assert "It is 2." in panel.after.text()
-    assert panel.dots.dots[PREDICT] is Dot.WRONG
+    assert panel.dots.dots[PREDICT] is StepDot.WRONG
     assert not panel.form.isVisible()  # once
     assert result(window).hidden == {"states"}  # revealed at its end
     assert window.canvas.guess_marks().place == "mul1"
@@ -120,7 +120,7 @@ def test_a_change_is_found_right_as_soon_as_it_is(window, qtbot):
     assert not window.lazy.player.walk.is_done
     window.document.apply(SetParameters("x", {"value": 10.0}))
     qtbot.waitUntil(lambda: window.lazy.player.walk.is_done)
-    assert panel.dots.dots[CHANGE] is Dot.RIGHT
+    assert panel.dots.dots[CHANGE] is StepDot.RIGHT
     assert panel.next.text() == "&Next"
 
 

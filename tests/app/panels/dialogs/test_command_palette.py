@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication
 
-from gradwire.app.panels.dialogs.command_palette import CommandPalette, Row, plain, ranked
+from gradwire.app.panels.dialogs.command_palette import ActionRow, CommandPalette, plain, ranked
 from gradwire.app.services import fuzzy
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.blocks.library.arithmetic import Add
@@ -66,7 +66,7 @@ class Menus:
             action.setObjectName(text)
 
     def ranked(self, sought, recent=()):
-        rows = [Row(action.objectName(), action.text(), action) for action in self.actions]
+        rows = [ActionRow(action.objectName(), action.text(), action) for action in self.actions]
         order = {key: place for place, key in enumerate(recent)}
         return [row.text for row in ranked(rows, sought, order)]
 

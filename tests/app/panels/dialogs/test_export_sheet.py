@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.dialogs.export_sheet import ExportSheet
-from gradwire.app.pictures.options import Extent, PictureOptions
+from gradwire.app.pictures.options import PictureExtent, PictureOptions
 from gradwire.app.pictures.page_picture import PagePicture
 from gradwire.app.services.theme import DARK, LIGHT
 from tests.app.canvas.pages import seed
@@ -21,12 +21,12 @@ def sheet(qtbot):
     result = evaluate(seed())
 
     def pictures(extent, options):
-        count = 3 if extent is Extent.PAGES else 1
+        count = 3 if extent is PictureExtent.PAGES else 1
         return [PagePicture(seed(), "main", result, options=options)] * count
 
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = ExportSheet(pictures, Extent, PictureOptions(), ".svg", parent)
+    made = ExportSheet(pictures, PictureExtent, PictureOptions(), ".svg", parent)
     made.show()
     qtbot.waitExposed(made)
     yield made
@@ -85,7 +85,7 @@ def test_fonts_are_offered_only_where_they_can_be_embedded(qtbot, monkeypatch):
         monkeypatch.setattr(
             "gradwire.app.panels.dialogs.export_sheet.can_embed", lambda can=possible: can
         )
-        made = ExportSheet(lambda *_: [picture], Extent, PictureOptions(), ".svg", parent)
+        made = ExportSheet(lambda *_: [picture], PictureExtent, PictureOptions(), ".svg", parent)
         assert (made.lettering.findData("embedded") >= 0) is possible
         made.close()
 
@@ -118,5 +118,5 @@ def test_enter_exports_and_escape_closes(sheet, qtbot):
 def test_a_slow_preview_stays_incomplete(sheet, monkeypatch):
     monkeypatch.setattr("gradwire.app.panels.dialogs.export_sheet._PATIENCE", -1.0)
     whole = shown(sheet)
-    sheet.preview.show_picture(sheet._pictures(Extent.PAGE, sheet.options)[0])
+    sheet.preview.show_picture(sheet._pictures(PictureExtent.PAGE, sheet.options)[0])
     assert shown(sheet) != whole

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel
 
 import gradwire as gw
 from gradwire.app.canvas.state.view_state import Selection
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.panels.inspector.block_form import BlockForm
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.app.services import theme
@@ -312,7 +312,7 @@ def test_a_selected_block_that_goes_leaves_the_title(qtbot, inspector, diagram):
 def test_results_fill_in_shapes_values_gradients_and_problems(qtbot, inspector, diagram):
     inspector.set_selection(Selection(frozenset({"a"})))
     inspector.set_result(
-        Result(
+        EvaluationResult(
             diagram,
             values={"a.out": np.array([[1.0, 2.0]], np.float32)},
             gradients={"a": np.array([[1.0, 1.0]])},
@@ -334,7 +334,7 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
     inspector.set_selection(Selection(frozenset({"mul"})))
     place = Location("main", "mul", "a"), Location("main", "mul", "b")
     found = tuple(Diagnostic("error", at, f"Bad {at.port}.") for at in place)
-    inspector.set_result(Result(diagram, diagnostics=found))
+    inspector.set_result(EvaluationResult(diagram, diagnostics=found))
     form = inspector.form
     assert [form.errors[port].text() for port in "ab"] == ["Bad a.", "Bad b."]
     assert form.errors["a"].isVisible()
@@ -343,7 +343,7 @@ def test_a_problem_of_a_port_stands_under_its_field(qtbot, inspector, diagram):
     assert "Bad a." not in form.errors["a"].text()
     qtbot.keyClick(form.fields["a"].value.line, Qt.Key.Key_Escape)
     assert form.errors["a"].text() == "Bad a."
-    inspector.set_result(Result(diagram))
+    inspector.set_result(EvaluationResult(diagram))
     assert not form.errors["a"].isVisible()
 
 
@@ -354,7 +354,7 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
         (Cutter(InstancePath("stop1"), "x", "stop"),),
     )  # fmt: skip
     inspector.set_result(
-        Result(diagram, gradients={"a": None}, variable=lambda name, loss=None: verdict)
+        EvaluationResult(diagram, gradients={"a": None}, variable=lambda name, loss=None: verdict)
     )
     assert "Gradient None." in texts(inspector)
     assert 'href="stop1"' in texts(inspector)
@@ -362,7 +362,9 @@ def test_no_gradient_is_none_with_the_reason_and_a_link_to_the_cutter(qtbot, ins
 
 def test_results_of_a_page_in_use_are_found_by_its_path(qtbot, inspector, diagram):
     inspector.set_selection(Selection(frozenset({"a"})))
-    inspector.set_result(Result(diagram, values={"enc/a.out": np.array(7.5)}), InstancePath("enc"))
+    inspector.set_result(
+        EvaluationResult(diagram, values={"enc/a.out": np.array(7.5)}), InstancePath("enc")
+    )
     assert "7.5" in texts(inspector)
 
 

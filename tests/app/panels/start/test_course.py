@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from gradwire.app.services.examples import lesson_file
 from gradwire.runtime.diagram import save
-from gradwire.runtime.lessons.course.progress import Progress
+from gradwire.runtime.lessons.course.progress import LessonProgress
 from tests.runtime.lessons.lessons import taught
 
 LEFT = Qt.MouseButton.LeftButton
@@ -42,12 +42,12 @@ def test_a_newcomer_begins_with_the_first(page):
 
 
 def test_what_is_done_has_its_points_and_the_next_follows(window, page):
-    window.windows.remember_progress("1", Progress("One", True, 18.0, 20.0, 6))
-    window.windows.remember_progress("2", Progress("Two", False, 4.0, 20.0, 3))
+    window.windows.remember_progress("1", LessonProgress("One", True, 18.0, 20.0, 6))
+    window.windows.remember_progress("2", LessonProgress("Two", False, 4.0, 20.0, 3))
     show(window)
     assert states(page) == ["✓ 18 of 20 points", "5 min · begun, step 3", "5 min"]
     assert page.next_lesson.text() == "Next lesson: Two (5 min)"
-    window.windows.remember_progress("1", Progress("One", False, 2.0, 20.0, 2))
+    window.windows.remember_progress("1", LessonProgress("One", False, 2.0, 20.0, 2))
     show(window)
     assert states(page)[0] == "✓ 18 of 20 points"  # what was reached stays
 
@@ -76,7 +76,7 @@ def test_a_damaged_file_of_progress_is_moved_aside(window, page, tmp_path):
     window.settings.progress.write_text("{", encoding="utf-8")
     show(window)
     assert states(page) == ["5 min"] * 3
-    window.windows.remember_progress("1", Progress("One", True, 18.0, 20.0, 6))
+    window.windows.remember_progress("1", LessonProgress("One", True, 18.0, 20.0, 6))
     assert "couldn't be read" in window.notice.text()
     assert window.windows.progress_by_title()["One"].done
 
@@ -93,7 +93,7 @@ def test_the_next_lessons_are_in_one_row_and_all_of_them_on_request(window, page
 
 
 def test_the_row_begins_with_the_next_lesson_and_is_full(window, page):
-    window.windows.remember_progress("1", Progress("One", True, 18.0, 20.0, 6))
+    window.windows.remember_progress("1", LessonProgress("One", True, 18.0, 20.0, 6))
     show(window)
     page.course.fill(1)
     assert [card.lesson.title for card in page.course.shown] == ["Two"]

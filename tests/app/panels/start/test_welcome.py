@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from gradwire.app.panels.start import thumbnails
 from gradwire.app.panels.start.thumbnails import draw, read
-from gradwire.app.services.examples import SUFFIX, TRAINING, Group, examples
+from gradwire.app.services.examples import SUFFIX, TRAINING, ExampleGroup, examples
 from gradwire.app.services.theme import DARK, LIGHT
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.diagram import load, save
@@ -22,24 +22,24 @@ def cards(window, group):
 
 
 def test_examples_are_grouped_and_versions_share_a_card(window):
-    order = [card for group in Group for card in cards(window, group)]
+    order = [card for group in ExampleGroup for card in cards(window, group)]
     assert window.welcome.cards == order
-    for card in cards(window, Group.STOPS):
+    for card in cards(window, ExampleGroup.STOPS):
         assert [version.label for version in card.versions] == ["stopped", "not stopped"]
-    assert all(len(card.versions) == 1 for card in cards(window, Group.BASICS))
-    assert cards(window, Group.LARGE)
-    assert len(cards(window, Group.TRAINING)) == 13
+    assert all(len(card.versions) == 1 for card in cards(window, ExampleGroup.BASICS))
+    assert cards(window, ExampleGroup.LARGE)
+    assert len(cards(window, ExampleGroup.TRAINING)) == 13
 
 
 def test_examples_that_train_are_in_the_order_of_teaching(window):
-    shown = [card.versions[0].path.name for card in cards(window, Group.TRAINING)]
+    shown = [card.versions[0].path.name for card in cards(window, ExampleGroup.TRAINING)]
     names = [name.removesuffix(SUFFIX) for name in shown]
     assert names[:2] == ["training_spirals", "training_gan"]
     assert names == list(TRAINING), "every one has its place in the table, and is on the page"
 
 
 def test_the_switch_chooses_the_version_that_opens(window, qtbot):
-    card = cards(window, Group.STOPS)[0]
+    card = cards(window, ExampleGroup.STOPS)[0]
     qtbot.mouseClick(card.switch[1], LEFT)
     assert "not stopped" in card.picture.accessibleName()
     qtbot.mouseClick(card.picture, LEFT)
@@ -92,7 +92,7 @@ def test_the_window_does_not_wait_for_a_slow_disk(window, qtbot, monkeypatch, tm
 
 
 def test_the_picture_follows_the_switch(window, qtbot):
-    card = cards(window, Group.STOPS)[0]
+    card = cards(window, ExampleGroup.STOPS)[0]
     qtbot.waitUntil(lambda: card.picture.is_drawn)
     before = card.picture.grab().toImage()
     qtbot.mouseClick(card.switch[1], LEFT)

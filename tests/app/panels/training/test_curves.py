@@ -10,16 +10,16 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from gradwire.app.panels.training.curves import Curves
-from gradwire.app.panels.training.lines import Group, Run, colour_of, group_of, lines_of
+from gradwire.app.panels.training.lines import CurveGroup, ListedRun, colour_of, group_of, lines_of
 from gradwire.app.services import theme
 from gradwire.app.services.theme import DARK, LIGHT
-from gradwire.runtime.training.curves import Recording, csv_of
+from gradwire.runtime.training.curves import CurveRecording, csv_of
 
 LOSS, NORM = "L.out", "gradient/enc/W"
 
 
 def recording(name="first", steps=50, scale=1.0):
-    made = Recording(name)
+    made = CurveRecording(name)
     made.losses = (LOSS,)
     for step in range(1, steps + 1):
         made.add(step, {LOSS: scale / step, NORM: 2.0, "lr/opt": 0.1, "hidden.out": -1.0})
@@ -59,16 +59,19 @@ def drawn(panel):
 
 def test_losses_are_drawn_until_something_else_is_chosen(panel, qtbot):
     assert not panel.plots.isVisible()
-    panel.show_runs([Run(recording())])
-    assert drawn(panel) == {Group.LOSSES: [("first", LOSS)]}
+    panel.show_runs([ListedRun(recording())])
+    assert drawn(panel) == {CurveGroup.LOSSES: [("first", LOSS)]}
     click_item(qtbot, panel, "enc/W")
-    assert drawn(panel) == {Group.LOSSES: [("first", LOSS)], Group.GRADIENTS: [("first", NORM)]}
+    assert drawn(panel) == {
+        CurveGroup.LOSSES: [("first", LOSS)],
+        CurveGroup.GRADIENTS: [("first", NORM)],
+    }
     click_item(qtbot, panel, "L")
-    assert drawn(panel) == {Group.GRADIENTS: [("first", NORM)]}
+    assert drawn(panel) == {CurveGroup.GRADIENTS: [("first", NORM)]}
 
 
 def test_search_leaves_what_fits(panel, qtbot):
-    panel.show_runs([Run(recording())])
+    panel.show_runs([ListedRun(recording())])
     qtbot.keyClicks(panel.search, "enc/")
     assert item(panel, "L").isHidden()
     assert not item(panel, "enc/W").isHidden()
@@ -78,19 +81,19 @@ def test_search_leaves_what_fits(panel, qtbot):
 
 
 def test_several_runs_differ_by_colour(panel):
-    runs = [Run(recording("stopped"), 0), Run(recording("unstopped", scale=2.0), 1)]
+    runs = [ListedRun(recording("stopped"), 0), ListedRun(recording("unstopped", scale=2.0), 1)]
     panel.show_runs(runs)
     ((stopped, unstopped),) = lines_of(runs, [LOSS], LIGHT).values()
     assert (stopped.label, unstopped.label) == ("stopped · L", "unstopped · L")
     assert stopped.colour == colour_of(0, LIGHT) != unstopped.colour
-    assert drawn(panel) == {Group.LOSSES: [("stopped", LOSS), ("unstopped", LOSS)]}
+    assert drawn(panel) == {CurveGroup.LOSSES: [("stopped", LOSS), ("unstopped", LOSS)]}
 
 
 def test_a_run_is_hidden_and_renamed(panel, qtbot):
-    runs = [Run(recording("one"), 0), Run(recording("two"), 1)]
+    runs = [ListedRun(recording("one"), 0), ListedRun(recording("two"), 1)]
     panel.show_runs(runs)
     click_item(qtbot, panel, "two")
-    assert drawn(panel) == {Group.LOSSES: [("one", LOSS)]}
+    assert drawn(panel) == {CurveGroup.LOSSES: [("one", LOSS)]}
     item(panel, "one").setText(0, "stopped")
     assert runs[0].recording.name == "stopped"
     item(panel, "stopped").setText(0, "  ")
@@ -99,18 +102,18 @@ def test_a_run_is_hidden_and_renamed(panel, qtbot):
 
 def test_curves_grow(panel, qtbot):
     growing = recording(steps=3)
-    panel.show_runs([Run(growing)])
+    panel.show_runs([ListedRun(growing)])
     growing.add(4, {LOSS: 9.0, "update/w": 0.1})
     panel.grow()
-    qtbot.waitUntil(lambda: panel.plots._plots[Group.LOSSES].steps.tolist() == [1, 2, 3, 4])
+    qtbot.waitUntil(lambda: panel.plots._plots[CurveGroup.LOSSES].steps.tolist() == [1, 2, 3, 4])
     assert item(panel, "w") is not None
 
 
 def test_numbers_are_read_out_under_the_pointer_and_by_keys(panel, qtbot):
-    panel.show_runs([Run(recording())])
+    panel.show_runs([ListedRun(recording())])
     qtbot.wait(50)
     plots = panel.plots
-    box = plots._plots[Group.LOSSES].item.vb
+    box = plots._plots[CurveGroup.LOSSES].item.vb
     at = plots.mapFromScene(box.sceneBoundingRect().center())
     qtbot.mouseMove(plots.viewport(), at - QPoint(5, 0))
     qtbot.mouseMove(plots.viewport(), at)
@@ -128,28 +131,28 @@ def test_logarithmic_axes_and_smoothing_draw_what_they_can(panel, qtbot):
     made = recording()
     made.add(51, {LOSS: 0.0})
     made.add(52, {LOSS: math.nan})
-    panel.show_runs([Run(made)])
+    panel.show_runs([ListedRun(made)])
     for box in (panel.log_numbers, panel.log_steps):
         qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
     panel.smoothing.setValue(100)
     qtbot.wait(20)
     assert panel.plots._log == (True, True)
-    _, points = panel.plots._plots[Group.LOSSES]._drawn[0]
+    _, points = panel.plots._plots[CurveGroup.LOSSES]._drawn[0]
     assert points.steps[-1] == 52
     assert not panel.grab().isNull()
 
 
 @pytest.mark.parametrize("rises", [False, True])
 def test_the_names_of_lines_stand_where_no_line_is(panel, qtbot, rises):
-    made = Recording("run")
+    made = CurveRecording("run")
     made.losses = (LOSS,)
     for step in range(1, 200):
         made.add(step, {LOSS: step if rises else 1.0 / step})
-    panel.show_runs([Run(made)])
+    panel.show_runs([ListedRun(made)])
     for _ in range(2):  # the names have their sizes once they were drawn
         panel.grab()
         panel.draw()
-    plot = panel.plots._plots[Group.LOSSES]
+    plot = panel.plots._plots[CurveGroup.LOSSES]
     box = plot._legend.sceneBoundingRect()
     _, points = plot._drawn[0]
     at = [QPointF(*xy) for xy in zip(points.steps.tolist(), points.mean.tolist(), strict=True)]
@@ -158,23 +161,23 @@ def test_the_names_of_lines_stand_where_no_line_is(panel, qtbot, rises):
 
 
 def test_names_stand_beside_the_title_where_lines_fill_the_plot(panel, qtbot):
-    made = Recording("run")
+    made = CurveRecording("run")
     made.losses = (LOSS,)
     for step in range(1, 200):
         made.add(step, {LOSS: step % 2})
-    panel.show_runs([Run(made)])
+    panel.show_runs([ListedRun(made)])
     for _ in range(2):
         panel.grab()
         panel.draw()
-    plot = panel.plots._plots[Group.LOSSES]
+    plot = panel.plots._plots[CurveGroup.LOSSES]
     label = plot._drawn[0][0].label
     assert not plot._legend.isVisible()
     assert f"</span> {label}" in plot.item.titleLabel.text
 
 
 def test_solid_lines_are_whole_paths_in_files_alone(panel):
-    panel.show_runs([Run(recording())])
-    plot = panel.plots._plots[Group.LOSSES]
+    panel.show_runs([ListedRun(recording())])
+    plot = panel.plots._plots[CurveGroup.LOSSES]
     (items,) = plot._items.values()
     modes = []
     paint = panel.plots.scene().render
@@ -186,7 +189,7 @@ def test_solid_lines_are_whole_paths_in_files_alone(panel):
 
 
 def test_the_drawing_is_svg_in_the_colours_of_the_theme(panel, qapp):
-    panel.show_runs([Run(recording("<b>&"))])
+    panel.show_runs([ListedRun(recording("<b>&"))])
     ElementTree.fromstring(panel.plots.svg())
     theme.apply(DARK, qapp)
     assert panel.plots.backgroundBrush().color().name() == DARK.field
@@ -197,11 +200,11 @@ def test_the_drawing_is_svg_in_the_colours_of_the_theme(panel, qapp):
 
 def test_groups_of_names():
     losses = (LOSS,)
-    assert group_of(LOSS, losses) is Group.LOSSES
-    assert group_of("validation/L.out", losses) is Group.LOSSES
-    assert group_of("hidden.out", losses) is Group.PORTS
-    assert group_of("dead/act", losses) is Group.DEAD
-    assert group_of("grad_norm/opt", losses) is Group.OPTIMISERS
+    assert group_of(LOSS, losses) is CurveGroup.LOSSES
+    assert group_of("validation/L.out", losses) is CurveGroup.LOSSES
+    assert group_of("hidden.out", losses) is CurveGroup.PORTS
+    assert group_of("dead/act", losses) is CurveGroup.DEAD
+    assert group_of("grad_norm/opt", losses) is CurveGroup.OPTIMISERS
 
 
 def test_export_from_the_window(window, qtbot, tmp_path, monkeypatch):
@@ -240,7 +243,7 @@ def test_a_run_that_was_exported_is_opened_beside_the_others(window, qtbot, tmp_
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(bad), str(saved)], ""))
     click = Qt.MouseButton.LeftButton
     qtbot.mouseClick(panel.open, click)
-    assert drawn(panel) == {Group.LOSSES: [("now", LOSS), ("before", LOSS)]}
+    assert drawn(panel) == {CurveGroup.LOSSES: [("now", LOSS), ("before", LOSS)]}
     assert "bad.jsonl" in said[0]
     assert "it is not an object" in said[0]
     (_, before) = window.training.runs.listed
@@ -261,12 +264,12 @@ def test_one_number_is_a_dot_where_the_axis_has_a_place_for_it(panel):
     """And without one nothing is drawn, of which nothing warns."""
 
     def has_dot(number):
-        made = Recording("first")
+        made = CurveRecording("first")
         made.losses = (LOSS,)
         made.add(1, {LOSS: number})
-        panel.show_runs([Run(made)])
+        panel.show_runs([ListedRun(made)])
         panel.grab()
-        ((_, clear),) = panel.plots._plots[Group.LOSSES]._items.values()
+        ((_, clear),) = panel.plots._plots[CurveGroup.LOSSES]._items.values()
         return clear.opts["symbol"] == "o"
 
     assert has_dot(2.0) and has_dot(-1.0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from gradwire.app.evaluation.result import Result
-from gradwire.app.panels.inspector.grid import Grid
+from gradwire.app.evaluation.result import EvaluationResult
+from gradwire.app.panels.inspector.grid import ArrayGrid
 from gradwire.app.panels.inspector.texts import linked
 from gradwire.app.panels.why.why import Why
 from gradwire.app.services import theme
@@ -36,7 +36,7 @@ def why(qtbot, diagram):
 
 def result(diagram, *verdicts, use=ROOT, **more):
     by_loss = {PortPath(verdict.loss): verdict for verdict in verdicts}
-    return Result(
+    return EvaluationResult(
         diagram,
         states={(use / "f").wire("x"): verdicts[0].state},
         losses=tuple(by_loss),
@@ -104,7 +104,7 @@ def test_numbers_of_the_wire_stand_in_tables(why, diagram):
     )
     assert "rms 0.4" in why.text()
     assert "1 × 2 · float32" in why.text()
-    tables = why.findChildren(Grid)
+    tables = why.findChildren(ArrayGrid)
     assert [t.table.index(0, 0).data() for t in tables] == ["0.5", "1"]
     assert (
         not tables[0].table.flags(tables[0].table.index(0, 0))
@@ -116,7 +116,7 @@ def test_large_and_deep_values_are_one_line(why, diagram):
     why.set_wire("f.x")
     verdict = Verdict("f.x", "loss.out", State.CARRIES, "Carries.")
     why.set_result(result(diagram, verdict, values={"a.out": np.zeros((2, 2, 2))}))
-    assert not why.findChildren(Grid)
+    assert not why.findChildren(ArrayGrid)
     assert "[0, 0, 0, 0, 0, 0, …]" in why.text()
 
 

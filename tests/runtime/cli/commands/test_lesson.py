@@ -10,7 +10,7 @@ import pytest
 from gradwire.runtime.diagram import apply, save
 from gradwire.runtime.flow.tools.interventions import CutWire, change_of
 from gradwire.runtime.lessons.answers import lesson_digest, parse_sheet
-from gradwire.runtime.lessons.course.progress import Progress, ProgressFile
+from gradwire.runtime.lessons.course.progress import LessonProgress, ProgressFile
 from tests.runtime.lessons.lessons import taught, with_step
 from tests.runtime.lessons.marked import ANSWERED, RAW, marked_lesson, plainly
 
@@ -118,7 +118,7 @@ def test_progress_may_be_left_alone_and_a_damaged_file_is_kept(lesson):
     place.write_text("{")
     assert "was damaged" in lesson().out
     assert ProgressFile(place).read() == {
-        lesson_digest(taught()): Progress("Stops", False, 0, 20, 1)
+        lesson_digest(taught()): LessonProgress("Stops", False, 0, 20, 1)
     }
 
 

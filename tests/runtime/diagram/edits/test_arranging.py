@@ -21,7 +21,7 @@ from gradwire.runtime.diagram import (
     apply,
     arrange,
 )
-from gradwire.runtime.diagram.layout.graph import Graph, Shown
+from gradwire.runtime.diagram.layout.graph import LayoutGraph, ShownSizes
 from gradwire.runtime.diagram.layout.measures import WIDTH, block_height
 from tests.runtime.diagram.drawing import draw, make, page, seed
 from tests.strategies import diagrams, pages
@@ -34,7 +34,7 @@ def in_order(content: Page, names=()) -> Page:
 
 
 def rects(content: Page):
-    graph = Graph.of(Diagram({"main": content}), "main")
+    graph = LayoutGraph.of(Diagram({"main": content}), "main")
     heights = dict(zip(graph.names, [node.height for node in graph.nodes], strict=True))
     return {
         name: (at.x, at.y, at.x + WIDTH, at.y + heights[name])
@@ -163,7 +163,7 @@ class TestSelection:
         names = ["w", "t0", "t1", "t2"]
         lines = dict.fromkeys(names, 7)
         tidy = apply(
-            Diagram({"main": content}), Arrange(names=names, shown=Shown(lines))
+            Diagram({"main": content}), Arrange(names=names, shown=ShownSizes(lines))
         ).after.main
         assert (tidy.notes["foreign"], tidy.layout["v"]) == (foreign, layout["v"])
         x, y = foreign.at
@@ -172,7 +172,9 @@ class TestSelection:
             height = block_height(7)
             beside = left >= x + foreign.width or left + WIDTH <= x
             assert beside or top >= y + foreign.height or top + height <= y, name
-        again = apply(Diagram({"main": tidy}), Arrange(names=names, shown=Shown(lines))).after.main
+        again = apply(
+            Diagram({"main": tidy}), Arrange(names=names, shown=ShownSizes(lines))
+        ).after.main
         assert again == tidy
 
     def test_one_undo_and_no_unknown_names(self):
@@ -227,6 +229,6 @@ class TestWhatGoesAlong:
         assert in_order(tidy) == tidy
 
     def test_blocks_make_room_for_the_text_on_faces(self):
-        tall = Arrange(shown=Shown({"t0": 9, "t1": 9}))
+        tall = Arrange(shown=ShownSizes({"t0": 9, "t1": 9}))
         tidy = apply(Diagram({"main": readers()}), tall).after.main
         assert tidy.layout["t0"].y - tidy.layout["t1"].y > 9 * 18

@@ -10,7 +10,7 @@ from gradwire.blocks.errors import ChangeError, FileError
 from gradwire.runtime.diagram import Diagram, Point, apply, arrange, dumps, loads
 from gradwire.runtime.diagram.edits.boxes import box_around
 from gradwire.runtime.diagram.edits.changes import StyleBlocks
-from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.graph import BlockFace
 from gradwire.runtime.diagram.layout.measures import HEADER, VIEW_SIZE, WIDTH, block_height
 from gradwire.runtime.diagram.model import MOST_SIZE, PLAIN, Size, Style, same_meaning
 from gradwire.runtime.diagram.paths import PortName
@@ -39,20 +39,20 @@ def apart(diagram: Diagram, one: str, other: str) -> bool:
 
 
 def test_a_view_has_the_usual_size_or_its_own():
-    face = Face.of(shown(), "main", "one")
+    face = BlockFace.of(shown(), "main", "one")
     assert (face.width, face.height) == VIEW_SIZE
-    face = Face.of(shown(one=Style(size=LARGE)), "main", "one")
+    face = BlockFace.of(shown(one=Style(size=LARGE)), "main", "one")
     assert (face.width, face.height) == LARGE
 
 
 def test_a_collapsed_view_is_a_title():
-    face = Face.of(shown(one=Style(collapsed=True, size=LARGE)), "main", "one")
+    face = BlockFace.of(shown(one=Style(collapsed=True, size=LARGE)), "main", "one")
     assert (face.width, face.height) == (WIDTH, HEADER)
 
 
 def test_other_blocks_do_not_follow_a_size():
     diagram = shown(last=Style(size=LARGE))
-    face = Face.of(diagram, "main", "last")
+    face = BlockFace.of(diagram, "main", "last")
     assert (face.width, face.height) == (WIDTH, block_height(2))
 
 
@@ -60,7 +60,7 @@ def test_a_view_has_room_for_its_ports():
     blocks = {f"v{i}": make("Constant", value=1.0) for i in range(12)}
     blocks["plot"] = make("Plot")
     wires = {f"plot.values.{i}": f"v{i}.out" for i in range(12)}
-    face = Face.of(Diagram({"main": page(blocks, wires)}), "main", "plot")
+    face = BlockFace.of(Diagram({"main": page(blocks, wires)}), "main", "plot")
     assert face.height == block_height(13)
 
 

@@ -30,7 +30,7 @@ from gradwire.runtime.diagram import (
 )
 from gradwire.runtime.diagram.diff import diff
 from gradwire.runtime.diagram.edits.clipboard import copied, pasted
-from gradwire.runtime.diagram.layout.graph import Face
+from gradwire.runtime.diagram.layout.graph import BlockFace
 from gradwire.runtime.diagram.layout.measures import HEADER
 from tests.runtime.diagram.drawing import make, page, seed
 from tests.strategies import styles
@@ -112,7 +112,7 @@ def test_the_difference_of_two_diagrams_names_them_without_meaning():
 
 
 def test_a_collapsed_block_is_as_high_as_its_title_with_its_ports_at_its_sides():
-    face = Face.of(styled(mul=SMALL), "main", "mul")
+    face = BlockFace.of(styled(mul=SMALL), "main", "mul")
     assert face.height == HEADER
     assert 0 < face.enters("a") < face.leaves("out") < face.enters("b") < HEADER
     assert face.leaves("out") == HEADER / 2

@@ -11,7 +11,7 @@ from gradwire.runtime.diagram import loads
 from gradwire.runtime.diagram.files import parsing, scanning
 from gradwire.runtime.diagram.files.parsing import parse
 from gradwire.runtime.diagram.files.scanning import (
-    Limits,
+    TextLimits,
     first_outside,
     members,
     object_closed,
@@ -77,12 +77,12 @@ def test_strings_are_told_from_what_is_outside(size, value):
         found = [bool(each) for piece in pieces(text) for each in piece.outside]
         assert found == outside_of(text)
         entries, containers = counts(value)
-        seen = survey(text, Limits(100, entries, containers))
+        seen = survey(text, TextLimits(100, entries, containers))
         assert seen.excess is None
         assert (seen.objects, seen.members) == objects_and_members(value)
         if containers:
-            assert survey(text, Limits(100, entries, containers - 1)).excess[0] == "containers"
-            assert survey(text, Limits(100, entries - 1, containers)).excess[0] == "entries"
+            assert survey(text, TextLimits(100, entries, containers - 1)).excess[0] == "containers"
+            assert survey(text, TextLimits(100, entries - 1, containers)).excess[0] == "entries"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_strings_are_told_from_what_is_outside(size, value):
 )
 def test_a_number_that_may_be_infinite_is_noticed(piece, number, may):
     text = f'{{"e1e9": [0.5, {number}, 2]}}'
-    seen = survey(text, Limits(100, 100, 100)).may_overflow
+    seen = survey(text, TextLimits(100, 100, 100)).may_overflow
     assert seen or not may
     if scanning._PIECE > 4:
         assert seen == may
@@ -100,7 +100,7 @@ def test_a_number_that_may_be_infinite_is_noticed(piece, number, may):
 @pytest.mark.parametrize("before", [0, 50, 150, 199, 200, 300])
 def test_digits_that_may_be_an_infinite_number_are_noticed_across_pieces(before, monkeypatch):
     monkeypatch.setattr(scanning, "_PIECE", 310)
-    limits = Limits(100, 100, 100)
+    limits = TextLimits(100, 100, 100)
     assert survey("[" + " " * before + "9" * 309 + "]", limits).may_overflow
     assert not survey("[" + " " * before + '"' + "9" * 309 + '", 9999]', limits).may_overflow
 

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from gradwire.runtime.diagram.layout.arranging import arrangement
-from gradwire.runtime.diagram.layout.graph import Graph, Shown
+from gradwire.runtime.diagram.layout.graph import LayoutGraph, ShownSizes
 from gradwire.runtime.diagram.layout.measures import LANE_PITCH, PITCH, block_height, port_offset
 from tests.benchmarks.drawings import drawing
 from tests.benchmarks.graphs import example_pages, random_graph
@@ -30,7 +30,7 @@ def bundles(found, lanes):
 @pytest.mark.parametrize("name", ["random", "gan/main", "vq_vae/main", "dqn_target_stopped/main"])
 def test_bundles_that_run_beside_each_other_do_not_touch(name, lanes):
     diagram, page = GRAPHS[name]
-    shown = Shown(lanes=dict.fromkeys(diagram.pages[page].wires, lanes))
+    shown = ShownSizes(lanes=dict.fromkeys(diagram.pages[page].wires, lanes))
     found = drawing(diagram, page, *arrangement(diagram, page, shown=shown)[:3])
     assert (found.behind(), found.overlaps(), found.covered()) == (0, 0, 0)
     for one, other in combinations(bundles(found, lanes), 2):
@@ -41,9 +41,12 @@ def test_bundles_that_run_beside_each_other_do_not_touch(name, lanes):
 def test_only_wires_with_several_lanes_take_more_room():
     diagram, page = GRAPHS["gan/main"]
     (target, *_) = diagram.pages[page].wires
-    assert Graph.of(diagram, page, shown=Shown(lanes={target: 1})).nodes[0].lanes_room(37.0) == 0
+    assert (
+        LayoutGraph.of(diagram, page, shown=ShownSizes(lanes={target: 1})).nodes[0].lanes_room(37.0)
+        == 0
+    )
     usual = arrangement(diagram, page)
-    assert arrangement(diagram, page, shown=Shown(lanes={target: 1})) == usual
+    assert arrangement(diagram, page, shown=ShownSizes(lanes={target: 1})) == usual
 
 
 def test_blocks_keep_clear_of_the_lanes_of_a_wire_that_passes():
@@ -55,7 +58,7 @@ def test_blocks_keep_clear_of_the_lanes_of_a_wire_that_passes():
     )
     target = next(t for t in diagram.main.wires if str(t) == "add.a")
     for lanes in (1, 4):
-        found = arrangement(diagram, "main", shown=Shown(lanes={target: lanes})).places
+        found = arrangement(diagram, "main", shown=ShownSizes(lanes={target: lanes})).places
         wire = found["add"].y + port_offset(0)
         room = [found[name].y - wire for name in names if found[name].y > wire]
         above = [wire - found[name].y - block_height(2) for name in names if found[name].y < wire]

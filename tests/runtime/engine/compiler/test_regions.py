@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.compiler.recipes import FOLDS, Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import FOLDS, MemoryPlace, Recipe
 from gradwire.runtime.engine.compiler.regions import Regions, scratch_bytes
 from gradwire.runtime.engine.plan.native import Operation, machine
 
@@ -70,7 +70,7 @@ class Drawn:
         self.watched.append((memory, out))
         return out
 
-    def _operand(self) -> tuple[str, Place]:
+    def _operand(self) -> tuple[str, MemoryPlace]:
         """One that lies along rows, or has one element for a row, a line or a column; elements may
         be some apart.
         """
@@ -92,7 +92,7 @@ class Drawn:
         self.arrays.append((x[:1, :1, :1], whole.strides[0]))
         step = 0 if shape[2] == 1 else apart
         depth = 0 if shape[1] == 1 else x.strides[1] // x.itemsize
-        return self.dtype, Place(at, step, 0, depth)
+        return self.dtype, MemoryPlace(at, step, 0, depth)
 
     def _computes(self, first: int) -> None:
         """Arithmetic, and folds of what is wide."""
@@ -122,11 +122,11 @@ class Drawn:
         self.values.append(made)
         self.wide.append(is_wide)
 
-    def _result(self, shape: tuple[int, ...]) -> Place:
+    def _result(self, shape: tuple[int, ...]) -> MemoryPlace:
         out = self._memory((self.rows, *shape[1:]))
         out.fill(np.nan)
         self.arrays.append((out, out.strides[0]))
-        return Place(len(self.arrays) - 1, 1, 0, out.strides[1] // out.itemsize)
+        return MemoryPlace(len(self.arrays) - 1, 1, 0, out.strides[1] // out.itemsize)
 
     def _totals(self, first: int) -> tuple[int, ...]:
         found = []
@@ -179,8 +179,8 @@ def test_no_number_wins_largest_elements_wherever_it_is(
         found = np.empty((2, columns, 1), np.float32)
         folds = tuple(Operation(name, "float32", (0,)) for name in ("max", "min"))
         recipe = Recipe(
-            columns, (("float32", Place(0)),), folds, (False, False),
-            tuple((1 + i, Place(1 + i)) for i in (0, 1)),
+            columns, (("float32", MemoryPlace(0)),), folds, (False, False),
+            tuple((1 + i, MemoryPlace(1 + i)) for i in (0, 1)),
         )  # fmt: skip
         assert {x.name for x in folds} <= FOLDS
         kernel, _ = machine.function(Regions(recipe).text(), "region")
@@ -200,7 +200,7 @@ def test_what_later_loops_need_has_room(
     for columns in (2, 7, 8, 100):
         x, y = np.random.default_rng(columns).standard_normal((2, 9, columns)).astype(dtype)
         larger, out = np.maximum(x, y), np.empty_like(x)
-        place = Place(0, depth=columns)
+        place = MemoryPlace(0, depth=columns)
         operations = (
             Operation("maximum", dtype, (0, 1)),
             Operation("max", dtype, (2,)),

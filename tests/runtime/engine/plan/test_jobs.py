@@ -13,7 +13,7 @@ import pytest
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.jobs import Call, Job, Joinable, cuts, joined
+from gradwire.runtime.engine.plan.jobs import Job, Joinable, KernelCall, cuts, joined
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.team import ROOM, Team
@@ -44,7 +44,7 @@ def kernel(work: Callable[[int, int, int], object]) -> Callable[..., None]:
 def job(work: Callable[[int, int, int], object], parts: int, room: int = 0) -> Job:
     call = kernel(work)
     argument = ROOM if room else 7
-    return Job([[Call(call, 0, argument, i, i + 1)] for i in range(parts)], 10**6, room)
+    return Job([[KernelCall(call, 0, argument, i, i + 1)] for i in range(parts)], 10**6, room)
 
 
 def test_short_jobs_in_a_row_are_one_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_short_jobs_in_a_row_are_one_and_the_others_stay(monkeypatch: pytest.Mon
 
     def note(number: int) -> Job:
         call = kernel(lambda _, start, stop: done.append((number, start)))
-        return Job([[Call(call, 0, 7, i, i + 1) for i in range(2)]], 0)
+        return Job([[KernelCall(call, 0, 7, i, i + 1) for i in range(2)]], 0)
 
     def other() -> None:
         done.append("other")
@@ -75,7 +75,7 @@ def test_steps_that_may_be_jobs_are_jobs_next_to_some(monkeypatch: pytest.Monkey
     done: list[str] = []
 
     def note(name: str) -> Job:
-        return Job([[Call(kernel(lambda *_: done.append(name)), 0, 7, 0, 1)]], 0)
+        return Job([[KernelCall(kernel(lambda *_: done.append(name)), 0, 7, 0, 1)]], 0)
 
     def either(name: str, has_job: bool = True) -> Joinable:
         job = note(f"{name} in a row")
@@ -102,9 +102,9 @@ def test_no_row_is_so_long_that_nobody_could_end_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(jobs, "PLAN", 100)
     monkeypatch.setattr(jobs, "WAKE", 60)
     call = kernel(lambda *_: None)
-    found = joined([Job([[Call(call, 0, 7, 0, 1)]], 50) for _ in range(5)])
+    found = joined([Job([[KernelCall(call, 0, 7, 0, 1)]], 50) for _ in range(5)])
     assert [count for _, count in found] == [2, 2, 1]
-    assert [count for _, count in joined([Job([[Call(call, 0, 7, 0, 1)]], 60)] * 2)] == [1, 1]
+    assert [count for _, count in joined([Job([[KernelCall(call, 0, 7, 0, 1)]], 60)] * 2)] == [1, 1]
     assert joined([]) == []
 
 
@@ -132,7 +132,7 @@ def test_all_calls_are_made_once_and_those_of_a_part_in_order(number: int) -> No
     threads.limit(number)
     found: list[tuple[int, int, int]] = []
     call = kernel(lambda *given: found.append(given))
-    parts = [[Call(call, 0, 10 * i + j, i, j) for j in range(3)] for i in range(20)]
+    parts = [[KernelCall(call, 0, 10 * i + j, i, j) for j in range(3)] for i in range(20)]
     Job(parts, 10**6)()
     assert len(found) == 60
     for i in range(20):
@@ -201,12 +201,12 @@ def test_several_callers_share_at_once() -> None:
 
 def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     """Machine code, whose parts take no longer than the protocol between threads does."""
-    from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+    from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
     from gradwire.runtime.engine.compiler.regions import compiled_region
     from gradwire.runtime.engine.plan.native import Operation, address
 
     root = Operation("sqrt", "float64", (0,))
-    recipe = Recipe(1, (("float64", Place(0)),), (root,), (True,), ((1, Place(1)),))
+    recipe = Recipe(1, (("float64", MemoryPlace(0)),), (root,), (True,), ((1, MemoryPlace(1)),))
 
     def work(seed: int) -> None:
         numbers = np.random.default_rng(seed).random(64)

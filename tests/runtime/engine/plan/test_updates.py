@@ -12,7 +12,7 @@ from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.passes import DEFAULT
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.recording import InPlace, NotRecorded, Number, Recording, record
-from gradwire.runtime.engine.plan.updates import Update
+from gradwire.runtime.engine.plan.updates import ArrayUpdate
 
 
 def _grown(arrays: Any, rooms: Any) -> None:
@@ -25,7 +25,7 @@ def _grown(arrays: Any, rooms: Any) -> None:
 
 def test_every_run_takes_other_numbers() -> None:
     a, b = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
-    update = Update(record(_grown, 2, 1), (a, b), DEFAULT)
+    update = ArrayUpdate(record(_grown, 2, 1), (a, b), DEFAULT)
     assert update.run([7.0, 2.0]) == np.sum((2 * np.arange(5) + 1) ** 2)
     np.testing.assert_array_equal(a, 2 * np.arange(5) + 1)
     update.run([7.0, 0.5])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gradwire.runtime.engine.norms import all_finite
 from gradwire.runtime.flow import State, Thresholds
 from gradwire.runtime.flow.numbers.magnitudes import (
-    Scale,
+    LossScale,
     layout_of,
     measure,
     measure_each,
@@ -18,7 +18,7 @@ from gradwire.runtime.flow.numbers.magnitudes import (
 )
 from gradwire.runtime.flow.numbers.rules import classify, classify_each
 
-ALONE = Scale(1.0, 1.0)
+ALONE = LossScale(1.0, 1.0)
 NAN, INF = float("nan"), float("inf")
 
 
@@ -49,19 +49,19 @@ def test_by_size_alone(values, expected):
 
 
 def test_vanishing_and_exploding_are_relative_too():
-    assert state([0.99e-5], Scale(1.0, 1.0)) is State.VANISHING
-    assert state([1.01e-5], Scale(1.0, 1.0)) is State.CARRIES
-    assert state([0.99e-5], Scale(1.0, 1e-4)) is State.CARRIES
-    assert state([1.01], Scale(1.01, 1e-4)) is State.EXPLODING
-    assert state([0.99], Scale(0.99, 1e-4)) is State.CARRIES
-    assert state([1.0], Scale(0.0)) is State.CARRIES
-    assert state([0.99e-7], Scale(1e-7, 1e-7)) is State.VANISHING
+    assert state([0.99e-5], LossScale(1.0, 1.0)) is State.VANISHING
+    assert state([1.01e-5], LossScale(1.0, 1.0)) is State.CARRIES
+    assert state([0.99e-5], LossScale(1.0, 1e-4)) is State.CARRIES
+    assert state([1.01], LossScale(1.01, 1e-4)) is State.EXPLODING
+    assert state([0.99], LossScale(0.99, 1e-4)) is State.CARRIES
+    assert state([1.0], LossScale(0.0)) is State.CARRIES
+    assert state([0.99e-7], LossScale(1e-7, 1e-7)) is State.VANISHING
 
 
 def test_subnormal_numbers_are_vanishing_whatever_the_thresholds():
     lax = Thresholds(vanishing=0.0, vanishing_relative=0.0)
-    assert state([5e-324, 0.0], Scale(5e-324, 5e-324), lax) is State.VANISHING
-    assert state([6e-8], Scale(6e-8, 6e-8), lax, "float16") is State.VANISHING
+    assert state([5e-324, 0.0], LossScale(5e-324, 5e-324), lax) is State.VANISHING
+    assert state([6e-8], LossScale(6e-8, 6e-8), lax, "float16") is State.VANISHING
     assert state([2.0**-14], ALONE, lax, "float16") is State.CARRIES
 
 
@@ -77,8 +77,8 @@ def test_their_order():
 
 def test_the_scale_is_of_what_is_finite_and_not_zero():
     numbers = (NAN, INF, 0.0, 1.0, 3.0, 100.0)
-    assert scale_of(measure_each({str(x): np.array([x]) for x in numbers})) == Scale(100.0, 1.0)
-    assert scale_of(measure_each({})) == Scale(0.0, 1.0)
+    assert scale_of(measure_each({str(x): np.array([x]) for x in numbers})) == LossScale(100.0, 1.0)
+    assert scale_of(measure_each({})) == LossScale(0.0, 1.0)
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 import gradwire.runtime.build as b
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import State, diagnose, observe, reassurance
-from gradwire.runtime.flow.badges import Mark, badges
+from gradwire.runtime.flow.badges import BadgeKind, badges
 from gradwire.runtime.flow.tools.findings import MASKED_VALUE, NO_VARIABLE, VALUE
 
 INF = float("inf")
@@ -206,7 +206,7 @@ def test_two_losses_share_one_origin():
 def test_the_block_has_a_badge():
     reading = observed(total(b.log(x([-1.0, 4.0]), name="f")))
     (badge,) = badges(reading)
-    assert (badge.mark, badge.key) == (Mark.VALUE, "f")
+    assert (badge.mark, badge.key) == (BadgeKind.VALUE, "f")
 
 
 def test_a_loss_that_trains_nothing_is_a_finding():

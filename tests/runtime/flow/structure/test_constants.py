@@ -9,7 +9,7 @@ import pytest
 import gradwire as gw
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import diagnose, reassurance
-from gradwire.runtime.flow.badges import Mark, badges
+from gradwire.runtime.flow.badges import BadgeKind, badges
 from gradwire.runtime.flow.observing import observe
 
 torch = pytest.importorskip("torch")
@@ -25,7 +25,7 @@ def said(step, *args, trains=()):
     optimizer = torch.optim.SGD([p for m in trains for p in m.parameters()]) if trains else None
     session = Session(gw.capture(step, *args, optimizer=optimizer).diagram)
     found = diagnose(session)
-    marked = {b.key for b in badges(observe(session), ()) if b.mark is Mark.UNOWNED}
+    marked = {b.key for b in badges(observe(session), ()) if b.mark is BadgeKind.UNOWNED}
     assert marked == {f.key for f in found if f.complaint.name == "unowned"}
     if found:
         return {(f.complaint.name, f.key.partition("/")[0]) for f in found}

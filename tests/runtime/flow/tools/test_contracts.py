@@ -23,7 +23,7 @@ from gradwire.runtime.flow import (
     unowned,
 )
 from gradwire.runtime.flow.analyse import analyse
-from gradwire.runtime.flow.badges import Mark, badges
+from gradwire.runtime.flow.badges import BadgeKind, badges
 from gradwire.runtime.flow.tools.findings import CONSTANT, CONTRACT, IDLE_STOP, UNOWNED
 from gradwire.runtime.flow.tools.patterns import matches
 from gradwire.runtime.flow.words.states import NO_GRADIENT
@@ -191,7 +191,7 @@ def test_a_recipe_says_what_is_updated_without_lines():
     assert unowned(program, [], (), Training(optimisers=(everything,))) == []
     session = Session(replace(two(), training=Training(optimisers=(rule,))))
     assert [f.key for f in diagnose(session) if f.complaint is UNOWNED] == ["y", "z"]
-    marked = [badge.key for badge in badges(observe(session)) if badge.mark is Mark.UNOWNED]
+    marked = [badge.key for badge in badges(observe(session)) if badge.mark is BadgeKind.UNOWNED]
     assert marked == ["y", "z"]
 
 

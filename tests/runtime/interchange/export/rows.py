@@ -14,14 +14,18 @@ from gradwire.runtime.interchange.export.module import called_helpers
 from tests.runtime.calculus.tracing import compute, leaf
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.export.rows import Target
+    from gradwire.runtime.interchange.export.rows import ExportTarget
     from tests.runtime.calculus.cases import Case
 
 Array = NDArray[Any]
 
 
 def written(
-    case: Case, target: Target, names: dict[str, Any], to: Any = np.asarray, read: Any = np.asarray
+    case: Case,
+    target: ExportTarget,
+    names: dict[str, Any],
+    to: Any = np.asarray,
+    read: Any = np.asarray,
 ) -> tuple[Array, Array]:
     """What the source gives, and what the kernels give; ``to`` and ``read`` convert arrays."""
     trace, result, bound = traced(case)

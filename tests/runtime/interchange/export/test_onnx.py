@@ -18,7 +18,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.export.files import exported_files
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages
-from gradwire.runtime.interchange.export.systems.onnx.nodes import Body
+from gradwire.runtime.interchange.export.systems.onnx.nodes import NodeList
 from gradwire.runtime.interchange.export.systems.onnx.writing import row_of
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.calculus.tracing import compute
@@ -82,7 +82,7 @@ def alone(case: Case, onnx: Any) -> tuple[Any, Any]:
     """A model of one case, checked, and what the kernels give."""
     trace, result, bound = traced(case)
     make, names = Messages(onnx), {x: f"x{x.index}" for x in bound}
-    body = Body(tuple(names.values()))
+    body = NodeList(tuple(names.values()))
     for value in trace.values:
         if value.primitive is CONSTANT:
             names[value] = body.constant(value.attributes["array"])

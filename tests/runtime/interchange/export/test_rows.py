@@ -8,7 +8,7 @@ import pytest
 
 from gradwire.runtime.calculus import Primitive, Trace, Value
 from gradwire.runtime.calculus.spelling import Refused
-from gradwire.runtime.interchange.export.rows import ExportError, Target
+from gradwire.runtime.interchange.export.rows import ExportError, ExportTarget
 from gradwire.runtime.interchange.export.source import TARGETS
 from gradwire.runtime.interchange.export.systems.jax_rows import JAX
 from gradwire.runtime.interchange.export.systems.numpy_rows import NUMPY
@@ -55,7 +55,7 @@ def test_a_primitive_without_a_row_is_refused_by_its_block(row: Callable[[Value]
 
 
 @pytest.mark.parametrize("target", TABLES, ids=lambda target: target.name)
-def test_every_helper_is_called_by_some_row_or_helper(target: Target):
+def test_every_helper_is_called_by_some_row_or_helper(target: ExportTarget):
     for name, text in target.helpers.items():
         assert text.count(f"\ndef {name}(") + text.count(f"\nclass {name}(") == 1
         compile(text, name, "exec")

@@ -11,7 +11,7 @@ from gradwire.blocks.library.pages import PageInput, PageOutput
 from gradwire.runtime.diagram import check
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.folding import MANY
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import ModuleCall
 from tests.runtime.interchange.importing.test_stage import example, stage_with_input
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def blocks(imported: Imported, page: str = "main") -> list[str]:
     return [name for name, block in shown if not isinstance(block, PageInput | PageOutput)]
 
 
-def layer(stage: Stage, x: Staged, *path: str | Call) -> Staged:
+def layer(stage: Stage, x: Staged, *path: str | ModuleCall) -> Staged:
     """A module with a weight and two blocks."""
     names = [part if isinstance(part, str) else part.name for part in path]
     weight = stage.variable(".".join([*names, "w"]), example((3, 3)), module=names)
@@ -73,7 +73,7 @@ def test_merged_modules_that_are_called_again_are_uses_of_one_page():
     stage, x = stage_with_input()
     weight = stage.variable("a.b.w", example((3, 3)), module=("a", "b"))
     for number in (1, 2):
-        with stage.at((Call("a", number), "b")):
+        with stage.at((ModuleCall("a", number), "b")):
             x = stage.block("Tanh", x @ weight)
     imported = finished(stage, x)
     assert set(imported.diagram.pages) == {"main", "a_b"}
@@ -114,7 +114,7 @@ def test_a_layer_called_twice_whose_weight_is_read_elsewhere_is_a_block_each_tim
     stage, x = stage_with_input()
     weight = stage.variable("fc.weight", example((3, 3)), module=("fc",))
     for number in (1, 2):
-        with stage.at([Call("fc", number)]):
+        with stage.at([ModuleCall("fc", number)]):
             x = stage.block("Linear", x, weight)
     imported = finished(stage, x @ weight)
     assert set(imported.diagram.pages) == {"main"}

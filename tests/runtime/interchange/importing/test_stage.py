@@ -11,7 +11,7 @@ from gradwire.blocks.errors import LimitError
 from gradwire.runtime.diagram import check, dumps, loads
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.scopes import Call
+from gradwire.runtime.interchange.importing.scopes import ModuleCall
 from gradwire.runtime.interchange.importing.stage import Stage
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_variables_settle_in_the_module_that_reads_them():
     stage, x = stage_with_input()
     inner, shared = (stage.variable(f"net/{name}/w", example((3, 3))) for name in ("a", "b"))
     for number in (1, 2):
-        with stage.at(("net", Call("a", number))):
+        with stage.at(("net", ModuleCall("a", number))):
             x = stage.block("Tanh", x @ inner)
         x = x @ shared
     stage.settle()
@@ -115,7 +115,7 @@ def called_twice(stage: Stage, x: Staged, factors: tuple[float, float]) -> Impor
     weight = stage.variable("f.w", example((3, 3)), module=("f",))
     total = None
     for number, factor in enumerate(factors, 1):
-        with stage.at([Call("f", number)]):
+        with stage.at([ModuleCall("f", number)]):
             y = stage.block("Tanh", stage.block("MatMul", x * factor, weight))
         total = y if total is None else total + stage.block("StopGradient", y)
         x = y
@@ -135,7 +135,7 @@ def test_a_module_called_twice_is_one_page_used_twice():
 def test_calls_from_several_places_of_a_program_are_uses_of_one_page():
     stage, x = stage_with_input()
     for number in (1, 2):
-        with stage.at([Call("f", number)], written=f"model.py:{number}"):
+        with stage.at([ModuleCall("f", number)], written=f"model.py:{number}"):
             x = stage.block("Tanh", stage.block("Sin", x))
     stage.loss(stage.block("Sum", x))
     imported = stage.finish()
@@ -147,9 +147,9 @@ def test_a_layer_of_a_module_called_twice_owns_its_variables():
     stage, x = stage_with_input()
     weight = stage.variable("f.fc.weight", example((3, 3)), module=("f", "fc"))
     for number in (1, 2):
-        with stage.at([Call("f", number), "fc"]):
+        with stage.at([ModuleCall("f", number), "fc"]):
             y = stage.block("Linear", x, weight)
-        with stage.at([Call("f", number)]):
+        with stage.at([ModuleCall("f", number)]):
             x = stage.block("Tanh", y)
     stage.loss(stage.block("Sum", x))
     imported = stage.finish()
@@ -272,7 +272,7 @@ def test_a_buffer_may_be_owned_under_another_name_and_is_left_out_where_nothing_
 def test_a_function_that_is_called_twice_is_a_block_each_time():
     stage, x = stage_with_input()
     for number in (1, 2):
-        with stage.at([Call("relu", number)]):
+        with stage.at([ModuleCall("relu", number)]):
             x = stage.block("Relu", x)
     stage.loss(stage.block("Sum", x))
     imported = stage.finish()

@@ -12,7 +12,7 @@ from gradwire.runtime.flow.tools.whatif import WhatIf
 from gradwire.runtime.lessons.amounts import amount
 from gradwire.runtime.lessons.misconceptions import Backpropagation
 from gradwire.runtime.lessons.quiz.asking import quiz
-from gradwire.runtime.lessons.quiz.question import Kind
+from gradwire.runtime.lessons.quiz.question import QuestionKind
 from gradwire.runtime.lessons.timeline import record
 from tests.examples.gallery import NAMES, diagram
 from tests.runtime.flow.tools.random_diagrams import Random
@@ -94,7 +94,7 @@ def test_no_question_is_ambiguous(seed):
 
 
 def test_the_answer_is_the_gradient_at_the_numbers_that_the_question_gives():
-    for question in quiz(Session(fan_out()), 6, 3, kinds=[Kind.GRADIENT]):
+    for question in quiz(Session(fan_out()), 6, 3, kinds=[QuestionKind.GRADIENT]):
         session = Session(fan_out())
         session.set("w", float(question.values["w"].replace("−", "-")))
         right = session.backward().gradients["w"]
@@ -104,7 +104,9 @@ def test_the_answer_is_the_gradient_at_the_numbers_that_the_question_gives():
 def test_none_is_asked_about_too():
     b = variable("b", 2.0)
     made = build(loss(variable("a", 1.0) + stop_gradient(3.0 * b, name="stop"), name="L"))
-    (question,) = (q for q in quiz(Session(made), 2, 1, kinds=[Kind.GRADIENT]) if q.place == "b")
+    (question,) = (
+        q for q in quiz(Session(made), 2, 1, kinds=[QuestionKind.GRADIENT]) if q.place == "b"
+    )
     texts = {option.text: option.misconception for option in question.options}
     assert texts == {"None": "", "0": "None for 0", "3": "stop ignored"}
 
@@ -121,14 +123,14 @@ def stopped():
 def test_none_beside_zero_and_a_number():
     made = build(loss(0.0 * variable("z", 1.0) + variable("a", 1.0) ** 2, name="L"),
                  variable("n", 1.0))  # fmt: skip
-    asked = quiz(Session(made), 9, 1, kinds=[Kind.PRESENCE])
+    asked = quiz(Session(made), 9, 1, kinds=[QuestionKind.PRESENCE])
     right = {q.place: q.options[q.answer].text for q in asked}
     assert right == {"z": "0", "a": "a number other than 0", "n": "None"}
     assert all({o.text for o in q.options} == {*right.values()} for q in asked)
 
 
 def test_values_and_what_would_be_computed_by_other_operations():
-    asked = quiz(Session(fan_out()), 40, 1, kinds=[Kind.VALUE])
+    asked = quiz(Session(fan_out()), 40, 1, kinds=[QuestionKind.VALUE])
     question = next(q for q in asked if q.place == "triple.out" and q.values["w"] == "2")
     texts = {o.text: o.misconception for o in question.options}
     assert texts.pop("6") == ""
@@ -139,7 +141,7 @@ def test_values_and_what_would_be_computed_by_other_operations():
 def test_states_are_those_of_the_wires():
     session = Session(stopped())
     flow = record(session).steps.observed
-    asked = quiz(session, 40, 1, kinds=[Kind.STATE])
+    asked = quiz(session, 40, 1, kinds=[QuestionKind.STATE])
     assert {q.options[q.answer].text for q in asked} >= {"Carries gradient", "Stopped"}
     for question in asked:
         assert question.options[question.answer].text == flow.state(question.place).row.title
@@ -147,7 +149,7 @@ def test_states_are_those_of_the_wires():
 
 def test_what_an_opened_stop_would_change():
     session = Session(stopped())
-    (question,) = quiz(session, 9, 1, kinds=[Kind.WHAT_IF])
+    (question,) = quiz(session, 9, 1, kinds=[QuestionKind.WHAT_IF])
     assert question.text == "If sg were opened, which variables would get a gradient?"
     after = WhatIf(session).open("sg").compare().variables()
     got = ", ".join(name for name, found in after.items() if found.after is not None)

@@ -14,14 +14,14 @@ from gradwire.runtime.publish.studies.drawing import drawing
 from gradwire.runtime.publish.studies.figures import figures, is_geometric
 from gradwire.runtime.training.studies.files import Variant
 from gradwire.runtime.training.studies.results import Results
-from gradwire.runtime.training.studies.task import LossCurve, Task, Trained
-from gradwire.runtime.training.studies.varying import Planned
+from gradwire.runtime.training.studies.task import LossCurve, Trained, TrainingTask
+from gradwire.runtime.training.studies.varying import PlannedTraining
 
 
 def results(varied, number, *, curve=None, height=lambda settings: 1.0, missing=()):
     """Trainings of all combinations, with a loss of ``number(settings)`` each."""
     planned = [
-        Planned(dict(zip(varied, values, strict=True)), Task(Variant()))
+        PlannedTraining(dict(zip(varied, values, strict=True)), TrainingTask(Variant()))
         for values in product(*varied.values())
     ]
     ended, given = {}, curve
@@ -113,7 +113,11 @@ def test_of_many_combinations_some_are_drawn_and_that_is_said():
 
 def test_nothing_that_has_ended_is_nothing_to_draw():
     assert figures(Results({"lr": (1, 2)}, [], {})) == {}
-    failed = Results({"lr": (1,)}, [Planned({"lr": 1}, Task(Variant()))], {0: Trained.failed("x")})
+    failed = Results(
+        {"lr": (1,)},
+        [PlannedTraining({"lr": 1}, TrainingTask(Variant()))],
+        {0: Trained.failed("x")},
+    )
     assert figures(failed) == {}
 
 

@@ -11,8 +11,8 @@ from gradwire.runtime.publish.studies.tables import results_csv, results_json, r
 from gradwire.runtime.publish.text import plain
 from gradwire.runtime.training.studies.files import Variant
 from gradwire.runtime.training.studies.results import Results
-from gradwire.runtime.training.studies.task import Task, Trained
-from gradwire.runtime.training.studies.varying import Planned
+from gradwire.runtime.training.studies.task import Trained, TrainingTask
+from gradwire.runtime.training.studies.varying import PlannedTraining
 
 VARIED = {"lr": (0.1, 1e-7), "act": ("tanh", "=relu"), "seed": (0, 1)}
 
@@ -25,7 +25,7 @@ def trained(*values):
 @pytest.fixture
 def results():
     planned = [
-        Planned({"lr": lr, "act": act, "seed": seed}, Task(Variant(), seed))
+        PlannedTraining({"lr": lr, "act": act, "seed": seed}, TrainingTask(Variant(), seed))
         for lr in VARIED["lr"] for act in VARIED["act"] for seed in (0, 1)
     ]  # fmt: skip
     ended = {
@@ -80,13 +80,13 @@ def test_json_is_strict_and_has_no_number_where_there_is_none(results):
 
 
 def test_without_seeds_there_is_no_spread():
-    planned = [Planned({"lr": 0.1}, Task(Variant()))]
+    planned = [PlannedTraining({"lr": 0.1}, TrainingTask(Variant()))]
     table = results_parts(Results({"lr": (0.1,)}, planned, {0: trained(0.5)}))[1]
     assert table.title == "Results" and table.rows[0][1] == "0.5"
 
 
 def test_many_combinations_are_counted():
-    planned = [Planned({"lr": lr}, Task(Variant())) for lr in range(105)]
+    planned = [PlannedTraining({"lr": lr}, TrainingTask(Variant())) for lr in range(105)]
     results = Results({"lr": range(105)}, planned, dict.fromkeys(range(105), trained(1.0)))
     _, table, more = results_parts(results)
     assert len(table.rows) == 100 and more == "… and 5 more combinations."

@@ -20,7 +20,7 @@ from gradwire.runtime.diagram.training import (
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.trainer import Trainer
-from gradwire.runtime.training.watch import Watch
+from gradwire.runtime.training.watch import AlarmWatch
 
 ROWS, WIDTH = 2000, 12
 
@@ -226,7 +226,7 @@ def test_sizes_are_those_of_the_whole_table() -> None:
 
 def test_a_watch_sees_a_table_move() -> None:
     of = trainer(SGD)
-    looking = Watch(of)
+    looking = AlarmWatch(of)
     assert [alarm for record in of.run(20) for alarm in looking.look(record)] == []
 
 

@@ -26,7 +26,7 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
 from gradwire.runtime.engine.plan.passes.elementwise import fused, tiles
-from gradwire.runtime.engine.plan.updates import Update
+from gradwire.runtime.engine.plan.updates import ArrayUpdate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.trainer import Trainer
 from tests.benchmarks.workloads import w4
@@ -79,7 +79,7 @@ def _updated(method: Method, passes: Any, start: Array, gradients: Array) -> Any
     how = Arithmetic(method)
     values, gradient, decay = start.copy(), start.copy(), method.weight_decay
     slots = how.slots(values)
-    plans: dict[Any, Update] = {}
+    plans: dict[Any, ArrayUpdate] = {}
     squares = []
     for count, each in enumerate(gradients, start=1):
         gradient[:] = each
@@ -91,7 +91,7 @@ def _updated(method: Method, passes: Any, start: Array, gradients: Array) -> Any
             program = how.program(count, decay)
             arrays = (values, gradient, *slots.values())
             if program not in plans:
-                plans[program] = Update(program.recording, arrays, passes)
+                plans[program] = ArrayUpdate(program.recording, arrays, passes)
             squares.append(plans[program].run(program.numbers(count, 0.01, decay)))
         assert gradient.tobytes() == each.tobytes()
     return [np.nan_to_num(x, nan=7).tobytes() for x in (values, *slots.values())], squares
@@ -110,8 +110,8 @@ def test_a_training_has_the_same_bits_with_machine_code_for_its_updates(
         rule = OptimiserRule(name="adam", method=AdamMethod(lr=1e-3))
         trainer = Trainer(session, Training(optimisers=(rule,)))
         monkeypatch.setattr(
-            "gradwire.runtime.engine.plan.numpy_engine.Update",
-            lambda recording, arrays, _, passes=passes: Update(recording, arrays, passes),
+            "gradwire.runtime.engine.plan.numpy_engine.ArrayUpdate",
+            lambda recording, arrays, _, passes=passes: ArrayUpdate(recording, arrays, passes),
         )
         for _ in range(3):
             trainer.step()

@@ -28,14 +28,14 @@ from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session, compilation
 from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.training.course import Course, stored
-from gradwire.runtime.training.curves import Recording
+from gradwire.runtime.training.curves import CurveRecording
 from gradwire.runtime.training.process.following import FollowedCourse
 from gradwire.runtime.training.process.messages import (
     Begin,
+    CoursesReport,
     Go,
     Numbers,
     Play,
-    Report,
     Stop,
     Take,
     WantFrame,
@@ -71,7 +71,7 @@ class Watched:
     def next(self):
         """The next answer; courses follow it."""
         answer = self.answers.get(timeout=PATIENCE)
-        if isinstance(answer, Report):
+        if isinstance(answer, CoursesReport):
             for followed in zip(self.courses, answer.events, answer.about, strict=False):
                 followed[0].follow(*followed[1:])
         return answer
@@ -88,9 +88,9 @@ class Watched:
         begin = Begin(next(self.serials), *given)
         self.process.send(begin)
         found = self.end()
-        if isinstance(found, Report):
+        if isinstance(found, CoursesReport):
             pairs = zip(names, found.about, strict=False)
-            self.courses = [FollowedCourse(Recording(name), about) for name, about in pairs]
+            self.courses = [FollowedCourse(CurveRecording(name), about) for name, about in pairs]
         return found
 
     def play(self, most=None, pace=None, name="again"):

@@ -14,13 +14,19 @@ from gradwire.runtime.training.studies.files import Measure, Variant
 from gradwire.runtime.training.studies.folder import (
     SETTINGS,
     TRAININGS,
-    Settings,
     StudyFolder,
+    StudySettings,
     plain,
     stored_settings,
 )
 from gradwire.runtime.training.studies.results import carry_out
-from gradwire.runtime.training.studies.task import LossCurve, Task, Trained, Work, in_this_process
+from gradwire.runtime.training.studies.task import (
+    LossCurve,
+    StudyWork,
+    Trained,
+    TrainingTask,
+    in_this_process,
+)
 from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
@@ -34,7 +40,7 @@ DONE = Trained(
 
 
 def settings(diagram=None, varied=VARIED, measures=(), steps=5):
-    return Settings.of(diagram or line(), varied, measures, steps)
+    return StudySettings.of(diagram or line(), varied, measures, steps)
 
 
 def lines(folder):
@@ -47,7 +53,7 @@ def study(folder, most=None):
     def run(work, tasks):
         yield from in_this_process(work, tasks[:most])
 
-    work, planned = Work.on(line()), plan(line(), VARIED, 5)
+    work, planned = StudyWork.on(line()), plan(line(), VARIED, 5)
     with StudyFolder(folder, settings()) as kept:
         return carry_out(work, VARIED, planned, run, kept), kept.notes
 
@@ -108,7 +114,7 @@ def test_one_that_failed_is_trained_again(tmp_path):
         (settings(measures=[Measure(port="w")]), "measures"),
         (settings(line(rate=2.0)), "recipe.optimisers.*lr: 1.0, now 2.0"),
         (settings(noisy()), "distance is gone"),
-        (Settings(**{**dict(settings()), "variants": {"a": Variant()}}), "variants.a"),
+        (StudySettings(**{**dict(settings()), "variants": {"a": Variant()}}), "variants.a"),
     ],
     ids=["values", "names", "steps", "measures", "recipe", "diagram", "variants"],
 )
@@ -184,7 +190,7 @@ def test_what_is_stored_is_what_was_asked_for(tmp_path):
 
 
 def test_a_task_is_done_by_the_settings_and_not_by_its_place(tmp_path):
-    made: list[Task] = []
+    made: list[TrainingTask] = []
 
     def run(work, tasks):
         made.extend(tasks)
@@ -193,5 +199,5 @@ def test_a_task_is_done_by_the_settings_and_not_by_its_place(tmp_path):
     with StudyFolder(tmp_path, settings()) as folder:
         folder.append({"seed": 1, "lr": 1.0}, DONE)
     with StudyFolder(tmp_path, settings()) as folder:
-        results = carry_out(Work.on(line()), VARIED, plan(line(), VARIED, 5), run, folder)
+        results = carry_out(StudyWork.on(line()), VARIED, plan(line(), VARIED, 5), run, folder)
     assert list(results.trained) == [3] and len(made) == 3

@@ -11,11 +11,11 @@ from gradwire.runtime.training.studies import processes
 from gradwire.runtime.training.studies.files import Variant
 from gradwire.runtime.training.studies.processes import in_processes
 from gradwire.runtime.training.studies.results import carry_out
-from gradwire.runtime.training.studies.task import Task, Work, in_this_process
+from gradwire.runtime.training.studies.task import StudyWork, TrainingTask, in_this_process
 from gradwire.runtime.training.studies.varying import plan
 from tests.runtime.training.studies.studies import line, noisy, numbers
 
-SHORT, ENDLESS = Task(Variant(), 0, 2), Task(Variant(), 0, 10_000_000)
+SHORT, ENDLESS = TrainingTask(Variant(), 0, 2), TrainingTask(Variant(), 0, 10_000_000)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def children(monkeypatch):
 @pytest.mark.night
 def test_the_numbers_are_those_of_one_process_bit_by_bit():
     varied = {"lr": [0.01, 0.1], "hidden.units": [2, 3], "seed": [0, 1]}
-    work, planned = Work.on(noisy()), plan(noisy(), varied)
+    work, planned = StudyWork.on(noisy()), plan(noisy(), varied)
     alone = carry_out(work, varied, planned, in_this_process)
     found = carry_out(work, varied, planned, lambda work, tasks: in_processes(work, tasks, 2))
     assert alone.is_complete and numbers(found) == numbers(alone)
@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_one_process_bit_by_bit():
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
 def test_a_process_that_ends_takes_one_training_with_it(children):
     tasks, ended = [ENDLESS, *[SHORT] * 5], {}
-    for number, trained in in_processes(Work.on(line()), tasks, 2):
+    for number, trained in in_processes(StudyWork.on(line()), tasks, 2):
         ended[number] = trained
         if len(ended) == 5:  # what runs now is the training without end
             for child in children:
@@ -61,7 +61,7 @@ def test_a_process_that_ends_takes_one_training_with_it(children):
 def test_another_process_goes_on_with_the_next_training(children):
     ended = {}
     tasks = [SHORT, ENDLESS, SHORT, SHORT]
-    for number, trained in in_processes(Work.on(line()), tasks, 1):
+    for number, trained in in_processes(StudyWork.on(line()), tasks, 1):
         ended[number] = trained.status
         if number == 0:
             (child,) = children
@@ -77,5 +77,5 @@ def test_stopping_ends_all_processes(children):
         asked.append(1)
         return len(asked) > 2
 
-    assert list(in_processes(Work.on(line()), [ENDLESS] * 3, 2, stop)) == []
+    assert list(in_processes(StudyWork.on(line()), [ENDLESS] * 3, 2, stop)) == []
     assert len(children) == 2 and None not in [child.poll() for child in children]

@@ -8,8 +8,8 @@ import pytest
 
 from gradwire.runtime.training.studies.files import Variant
 from gradwire.runtime.training.studies.results import Results, deviation, mean
-from gradwire.runtime.training.studies.task import Task, Trained
-from gradwire.runtime.training.studies.varying import Planned
+from gradwire.runtime.training.studies.task import Trained, TrainingTask
+from gradwire.runtime.training.studies.varying import PlannedTraining
 
 
 def trained(value):
@@ -17,7 +17,9 @@ def trained(value):
 
 
 PLANNED = [
-    Planned({"lr": lr, "seed": seed}, Task(Variant(), seed)) for lr in (0.1, 0.2) for seed in (0, 1)
+    PlannedTraining({"lr": lr, "seed": seed}, TrainingTask(Variant(), seed))
+    for lr in (0.1, 0.2)
+    for seed in (0, 1)
 ]
 
 
@@ -40,6 +42,6 @@ def test_trainings_are_grouped_over_seeds_in_the_order_of_the_plan():
 
 
 def test_of_seeds_alone_there_is_one_combination():
-    planned = [Planned({"seed": seed}, Task(Variant(), seed)) for seed in range(2)]
+    planned = [PlannedTraining({"seed": seed}, TrainingTask(Variant(), seed)) for seed in range(2)]
     (one,) = Results({"seed": (0, 1)}, planned, dict(enumerate([trained(1.0)] * 2))).combinations()
     assert one.label == "all" and one.values("loss.out") == (1.0, 1.0)

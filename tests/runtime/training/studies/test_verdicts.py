@@ -12,7 +12,7 @@ import gradwire as gw
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.training.studies.files import Claim, Measure, Variant
 from gradwire.runtime.training.studies.seeds import seeded
-from gradwire.runtime.training.studies.verdicts import Outcome, judged, run_study
+from gradwire.runtime.training.studies.verdicts import VariantOutcome, judged, run_study
 from tests.runtime.training.studies.studies import line, study
 
 NAN = math.nan
@@ -62,7 +62,10 @@ def test_a_training_that_diverged_has_no_number_and_fulfils_no_claim():
     ],
 )
 def test_claims_are_counted_seed_by_seed(claim, fulfilled):
-    outcomes = {"a": Outcome("a", (1.0, 2.0, 3.0, NAN)), "b": Outcome("b", (0.0, NAN, 2.0, 0.0))}
+    outcomes = {
+        "a": VariantOutcome("a", (1.0, 2.0, 3.0, NAN)),
+        "b": VariantOutcome("b", (0.0, NAN, 2.0, 0.0)),
+    }
     verdict = judged(claim, outcomes)
     assert (verdict.fulfilled, verdict.of) == (fulfilled, 4)
 
@@ -70,7 +73,7 @@ def test_claims_are_counted_seed_by_seed(claim, fulfilled):
 @pytest.mark.parametrize(("count", "holds"), [(8, False), (9, True), (10, True)])
 def test_a_claim_holds_for_its_share_of_the_seeds(count, holds):
     values = tuple(1.0 if seed < count else 0.0 for seed in range(10))
-    assert judged(Claim(variant="a", above=0.5), {"a": Outcome("a", values)}).holds is holds
+    assert judged(Claim(variant="a", above=0.5), {"a": VariantOutcome("a", values)}).holds is holds
 
 
 def test_a_port_that_is_not_there_is_refused():

@@ -12,7 +12,7 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, rounded, widened
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.compiler.elements import Elements
+    from gradwire.runtime.engine.compiler.elements import ElementWriter
 
 _SIN = (2.7181141111800643e-06, -0.00019839311484609487, 0.008333329302414313,
         -0.16666666640776212, 1.0)  # fmt: skip
@@ -38,19 +38,19 @@ NEAR = 2.0**26
 """The size up to which a few multiples of π/2 are subtracted without loss."""
 
 
-def sine(e: Elements, x: str) -> str:
+def sine(e: ElementWriter, x: str) -> str:
     """``sin x``."""
     found = _sine(e, *_turned(e, x))
     return Arithmetic(e).choose("oeq", x, 0, x, found)  # −0 stays −0
 
 
-def cosine(e: Elements, x: str) -> str:
+def cosine(e: ElementWriter, x: str) -> str:
     """``cos x``."""
     r, n = _turned(e, x)
     return _sine(e, r, e.put(f"add i64 {n}, 1"))
 
 
-def _turned(e: Elements, x: str) -> tuple[str, str]:
+def _turned(e: ElementWriter, x: str) -> tuple[str, str]:
     """``r`` and n in the low bits, with ``n·π/2 + r = x`` and |r| ≤ π/4, but for whole turns.
 
     NaN and infinities give NaN for r.
@@ -90,7 +90,7 @@ def _within_turn(d: Arithmetic, quarters: str) -> str:
     return d.subtract(quarters, d.multiply(turns, 4.0))
 
 
-def _sine(e: Elements, r: str, n: str) -> str:
+def _sine(e: ElementWriter, r: str, n: str) -> str:
     """The sine of ``n·π/2 + r``, in float32."""
     d = Arithmetic(e, "float64")
     is_odd = e.put(f"icmp ne i64 {d.integer('and', n, 1)}, 0")

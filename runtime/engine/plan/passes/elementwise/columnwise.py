@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
-from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     Layout,
     merged,
@@ -153,7 +153,7 @@ class ColumnwiseTask(RowwiseTask):
         """Of (…, blocks, levels, columns)."""
         levels, columns = whole[0].shape[-2:]
         places = [
-            Place(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
+            MemoryPlace(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
             for i, x in enumerate(whole)
         ]
         sheets = sheets_of(*merged(whole, self.lead), whole, prod(self.lead))

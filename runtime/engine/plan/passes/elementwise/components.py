@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import native_name
 from gradwire.runtime.engine.plan.passes.elementwise.programs import (
@@ -25,7 +25,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.programs import (
 )
 from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, kinds_of, narrowed
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of, in_regions
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def _side_by_side(x: Array) -> Array:
     return turned.swapaxes(-1, -2)
 
 
-class RowSum(Fold):
+class RowSum(TiledFold):
     """The sum of each row, component by component."""
 
 
-def _folding(task: PlainTask) -> Fold | None:
+def _folding(task: PlainTask) -> TiledFold | None:
     """A fold over all elements, over all rows, or over each row of components."""
     value = task.value
     rank = len(value.shape)
@@ -160,7 +160,7 @@ class ComponentsTask(RowwiseTask):
     """Of a row, the last one of which is its components."""
 
     def __init__(
-        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
     ) -> None:
         super().__init__(tasks, values, folds)
         self.width = self.shape[-1]
@@ -199,7 +199,7 @@ class ComponentsTask(RowwiseTask):
         numbers: dict[Value, list[int]] = {}
         places = [
             [
-                Place(i, x.strides[-2] // x.itemsize, c * x.strides[-1] // x.itemsize)
+                MemoryPlace(i, x.strides[-2] // x.itemsize, c * x.strides[-1] // x.itemsize)
                 for c in range(x.shape[-1])
             ]
             for i, x in enumerate(whole)
@@ -244,7 +244,7 @@ class ComponentsTask(RowwiseTask):
             for c in range(value.shape[-1])
         ]  # fmt: skip
 
-    def _total(self, program: Program, parts: Sequence[int], fold: Fold) -> int:
+    def _total(self, program: Program, parts: Sequence[int], fold: TiledFold) -> int:
         """The sum of a row with all its components."""
         found = [program.total(part, fold.squares, is_wide=True) for part in parts]
         total = found[0]

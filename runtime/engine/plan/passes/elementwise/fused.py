@@ -27,7 +27,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     layout_of,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, in_regions
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class FusedTask(LoopTask):
     writes_rows = True
 
     def __init__(
-        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
     ) -> None:
         super().__init__(tasks, values, folds)
         # Each element of what lies as a result does is read before it is written.

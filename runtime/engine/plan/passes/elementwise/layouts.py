@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace
 from gradwire.runtime.engine.plan.native import address
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Layout(NamedTuple):
     """
 
     sheets: list[Sheet]
-    places: list[Place]
+    places: list[MemoryPlace]
     columns: int
     lines: int = 1
     across: bool = False
@@ -108,7 +108,7 @@ def layout_of(
             sheets.append(Sheet(1, last * each, places))
         columns = some * each
     row = list(zip(lengths[left:], steps[left:], strict=True))[::-1]
-    places_of: list[Place] = []
+    places_of: list[MemoryPlace] = []
     tables: list[NDArray[np.int64]] = []
     for i, array in enumerate(arrays[:reads]):
         along, inner, is_even = row[0][1][i], 1, True
@@ -119,9 +119,9 @@ def layout_of(
             away = np.add.outer(np.arange(length) * step[i], away).reshape(-1)
             inner *= length
         table = None if is_even else len(arrays) + totals + len(tables)
-        places_of.append(Place(i, along // array.itemsize * is_even, table=table))
+        places_of.append(MemoryPlace(i, along // array.itemsize * is_even, table=table))
         tables += () if is_even else [away]
-    places_of += [Place(i) for i in range(reads, len(arrays))]
+    places_of += [MemoryPlace(i) for i in range(reads, len(arrays))]
     is_short = columns < limits.long
     is_any = is_short or columns >= limits.any or {each.columns for each in sheets} != {columns}
     return Layout(sheets, places_of, 0 if is_any else columns, is_short=is_short, tables=tables)

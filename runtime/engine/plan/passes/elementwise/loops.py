@@ -32,13 +32,13 @@ from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     indices_of,
     shared,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, TiledTask
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+    from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
     from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
 
@@ -56,7 +56,7 @@ class LoopTask(TiledTask):
         more, whole, layout, back = self.laid_out(arrays)
         sheets = layout.sheets
         sums = [fold for fold in self.folds if isinstance(fold, ColumnSum)]
-        totals = [f for f in self.folds if isinstance(f, PartSum) or type(f) is Fold]
+        totals = [f for f in self.folds if isinstance(f, PartSum) or type(f) is TiledFold]
         rows = max(sheet.rows for sheet in sheets)
         parts = [
             np.zeros((len(sheets), rows, fold.parts if isinstance(fold, PartSum) else 1))
@@ -160,7 +160,7 @@ class LoopTask(TiledTask):
         return {task.value: task for task in self.tasks}
 
     def _program(
-        self, whole: Sequence[Array], places: Sequence[Place], exponents: Exponents
+        self, whole: Sequence[Array], places: Sequence[MemoryPlace], exponents: Exponents
     ) -> tuple[Program, dict[Value, int]]:
         """The operations of the tasks, and the numbers of all values."""
         program = Program()

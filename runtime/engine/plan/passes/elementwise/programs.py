@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.calculus.primitives.elementwise import SUBTRACT
 from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.native import Operation, is_simple
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ class Program:
     """Collects the operations of a recipe."""
 
     def __init__(self) -> None:
-        self._operands: list[tuple[str, Place]] = []
+        self._operands: list[tuple[str, MemoryPlace]] = []
         self._operations: list[Operation] = []
         self._wide: list[bool] = []
         self._shifted: dict[int, tuple[int, int, int]] = {}
         self._summed: dict[int, tuple[int, int]] = {}
 
-    def read(self, dtype: str, place: Place) -> int:
+    def read(self, dtype: str, place: MemoryPlace) -> int:
         """Append an operand, before all operations; returns its number."""
         self._operands.append((dtype, place))
         return len(self._operands) - 1
@@ -147,7 +147,7 @@ class Program:
     def recipe(
         self,
         columns: int,
-        results: tuple[tuple[int, Place], ...],
+        results: tuple[tuple[int, MemoryPlace], ...],
         totals: tuple[int, ...],
         added: tuple[int, ...],
     ) -> Recipe:

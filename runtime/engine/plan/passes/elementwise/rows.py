@@ -22,9 +22,9 @@ from gradwire.runtime.calculus.primitives.reduce import (
     SUM,
 )
 from gradwire.runtime.engine.plan.graph import is_zero
-from gradwire.runtime.engine.plan.jobs import Call, cuts
+from gradwire.runtime.engine.plan.jobs import KernelCall, cuts
 from gradwire.runtime.engine.plan.native import compiles
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, fold_of
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from gradwire.runtime.engine.plan.team import ROOM
 
@@ -216,7 +216,7 @@ def count_from_0(indices: Array, length: int, out: Array) -> None:
     np.remainder(found, length, out=out, casting="unsafe")
 
 
-class ColumnSum(Fold):
+class ColumnSum(TiledFold):
     """The sum of all rows, column by column."""
 
     def __init__(self, task: PlainTask, axes: int) -> None:
@@ -225,7 +225,7 @@ class ColumnSum(Fold):
         """How many axes a row has."""
 
 
-class PartSum(Fold):
+class PartSum(TiledFold):
     """Sums of whole rows, or of parts of rows, over some of the axes before: such as those of each
     channel of images.
     """
@@ -253,7 +253,7 @@ class PartSum(Fold):
         return add_up
 
 
-def folding(task: PlainTask, row_axes: Mapping[Shape, int]) -> Fold | None:
+def folding(task: PlainTask, row_axes: Mapping[Shape, int]) -> TiledFold | None:
     """A fold over all elements, over all rows, or over all but some axes that are not only within
     a row; ``row_axes`` are how many axes a row has, by shape.
     """
@@ -287,14 +287,14 @@ def shared(
     by_sheets: bool,
     work: int,
     room: int,
-) -> list[list[Call]]:
+) -> list[list[KernelCall]]:
     """The calls of a kernel for sheets, with the addresses of their frames: some sheets, or rows of
     all sheets, in each part.
     """
 
-    def calls(some: Iterable[tuple[Sheet, int]], *cut: int) -> list[Call]:
+    def calls(some: Iterable[tuple[Sheet, int]], *cut: int) -> list[KernelCall]:
         return [
-            Call(kernel, frame, ROOM if room else sheet.columns, *(cut or (0, sheet.rows)))
+            KernelCall(kernel, frame, ROOM if room else sheet.columns, *(cut or (0, sheet.rows)))
             for sheet, frame in some
         ]
 

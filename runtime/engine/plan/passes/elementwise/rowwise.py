@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
-from gradwire.runtime.engine.compiler.recipes import Place
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     MOST,
@@ -173,7 +173,9 @@ class RowwiseTask(LoopTask):
     def layout(self, whole: Sequence[Array]) -> Layout:
         """Sheets of rows, few enough where rows are added up."""
         how = [lies(x, self.axes) for x in whole]
-        places = [Place(i, step, depth=n) for i, (step, n) in enumerate(x or (0, 0) for x in how)]
+        places = [
+            MemoryPlace(i, step, depth=n) for i, (step, n) in enumerate(x or (0, 0) for x in how)
+        ]
         is_added = any(isinstance(fold, ColumnSum) for fold in self.folds)
         sheets = sheets_of(*merged(whole, self.lead), whole, ROWS if is_added else MOST)
         by_part = any(isinstance(fold, PartSum) and fold.by_part for fold in self.folds)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.dtypes import NUMPY
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, shape_of
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout, Limits
-from gradwire.runtime.engine.plan.passes.elementwise.tiles import Fold, TiledTask, in_regions
+from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, TiledTask, in_regions
 from gradwire.runtime.engine.plan.passes.products.native_products import is_small_product
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ShortTask(FusedTask):
     """A few operations as one loop."""
 
     def __init__(
-        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
     ) -> None:
         super().__init__(tasks, values, folds)
         if len(tasks) == 1:  # numpy may compute it
@@ -106,6 +106,6 @@ class ShortTask(FusedTask):
 
     def pattern(self) -> Recipe:
         """What it computes, by which equal loops are found before anything is compiled."""
-        places = [Place(i) for i in range(len(self.order))]
+        places = [MemoryPlace(i) for i in range(len(self.order))]
         inputs = [np.empty(0, NUMPY[x.dtype]) for x in self.inputs]
         return self.recipe(inputs, Layout([], places, 0), {})

@@ -66,7 +66,7 @@ def in_regions(
     kind: Callable[[Task], Hashable | None],
     is_worthwhile: Callable[[Sequence[Task]], bool],
     make: type[TiledTask],
-    folding: Callable[[PlainTask], Fold | None] | None = None,
+    folding: Callable[[PlainTask], TiledFold | None] | None = None,
     most: int | None = None,
 ) -> list[Task]:
     """Replace every worthwhile region of tasks of a kind by a task of the type ``make``.
@@ -83,7 +83,7 @@ def in_regions(
         divided = repeated(items, kept, is_worthwhile)
     items = divided
     readers = readers_of(items)
-    folds: dict[Value, list[Fold]] = {}
+    folds: dict[Value, list[TiledFold]] = {}
     for item in items:
         if isinstance(item, PlainTask) and (fold := folding(item)) is not None:
             folds.setdefault(fold.source, []).append(fold)
@@ -123,7 +123,7 @@ def _kind(task: Task) -> tuple[int, ...] | None:
     return shape if cuttable else None
 
 
-def fold_of(task: PlainTask) -> Fold | None:
+def fold_of(task: PlainTask) -> TiledFold | None:
     """The fold that a task is: a sum over all elements of a float array, or of their squares, or
     their root mean square; None if it is none of these.
     """
@@ -131,12 +131,12 @@ def fold_of(task: PlainTask) -> Fold | None:
     if source is None or source.dtype not in ("float32", "float64"):
         return None
     if value.primitive is RMS:  # squares of float64 may leave its range
-        return Fold(task) if source.dtype == "float32" else None
+        return TiledFold(task) if source.dtype == "float32" else None
     is_sum = value.primitive.name == "sum" and len(value.attributes["axes"]) == len(value.shape)
-    return Fold(task) if is_sum or value.primitive is SUM_OF_SQUARES else None
+    return TiledFold(task) if is_sum or value.primitive is SUM_OF_SQUARES else None
 
 
-class Fold:
+class TiledFold:
     """Reduces all elements of a region's value to one number, tile by tile in float64."""
 
     def __init__(self, task: PlainTask) -> None:
@@ -173,7 +173,7 @@ class TiledTask(Task):
     """Whether it is machine code, which may read a result again that it has given away."""
 
     def __init__(
-        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[Fold]
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
     ) -> None:
         self.tasks = tasks
         self.folds = folds

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.plan.copies.small import LARGEST, copies
-from gradwire.runtime.engine.plan.jobs import Call, Job
+from gradwire.runtime.engine.plan.jobs import Job, KernelCall
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.small.solving import (
     FACTOR,
@@ -50,7 +50,7 @@ class Factors:
         self.signs = np.ones(self._count)
         frame = machine.frame(FACTOR, **self._numbers())
         kernel = factored(self._lanes).call
-        call = Call(kernel, machine.address(frame), 0, 0, self._count)
+        call = KernelCall(kernel, machine.address(frame), 0, 0, self._count)
         work = self._count * size**3
         copied = conversion(self._rows[..., :size], matrices)
         return [copied, Job([[call]], work, kept=(self, frame))]
@@ -71,7 +71,7 @@ class Factors:
             SUBSTITUTE, **numbers, right=sides, right_row=sides.strides[-2], panels=panels
         )
         kernel = substituted(self._lanes, vectors, is_turned).call
-        call = Call(kernel, machine.address(frame), 0, 0, self._count * panels)
+        call = KernelCall(kernel, machine.address(frame), 0, 0, self._count * panels)
         work = self._count * self._size**2 * columns
         inside = sides[..., :columns]
         job = Job([[call]], work, kept=(self, sides, frame))

@@ -19,7 +19,7 @@ from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geom
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.images import Planes, copying
-from gradwire.runtime.engine.plan.graph import Graph
+from gradwire.runtime.engine.plan.graph import TaskGraph
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 from gradwire.runtime.engine.plan.windows.rows import Phase, transposed
 
@@ -43,7 +43,7 @@ def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large poolings and their derivatives by machine code."""
     if not any(map(_is_of_windows, tasks)):
         return tasks
-    graph = Graph(tasks, kept)
+    graph = TaskGraph(tasks, kept)
     replaced: dict[Task, Task | None] = {}
     pattern = _Pattern(graph)
     for task in graph.makers.values():
@@ -69,7 +69,7 @@ def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 class _Pattern:
     """Finds what is computed from windows alone."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: TaskGraph) -> None:
         self.makers = graph.makers
         self._graph = graph
 

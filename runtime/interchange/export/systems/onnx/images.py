@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.calculus.primitives.convolution import Geometry
-    from gradwire.runtime.interchange.export.systems.onnx.nodes import Body, Rows
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import NodeList, Rows
 
 
 def _pads(geometry: Geometry) -> tuple[int, int, int, int]:
@@ -17,7 +17,7 @@ def _pads(geometry: Geometry) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
-def _conv2d(body: Body, value: Value, a: Sequence[str]) -> str:
+def _conv2d(body: NodeList, value: Value, a: Sequence[str]) -> str:
     geometry: Geometry = value.attributes["geometry"]
     return body.node(
         "Conv",
@@ -30,7 +30,7 @@ def _conv2d(body: Body, value: Value, a: Sequence[str]) -> str:
     )
 
 
-def _conv2d_x(body: Body, value: Value, a: Sequence[str]) -> str:
+def _conv2d_x(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """The transpose; rows and columns that no window reached are added again."""
     geometry: Geometry = value.attributes["geometry"]
     places = value.inputs[0].shape[2:]
@@ -54,7 +54,7 @@ def _conv2d_x(body: Body, value: Value, a: Sequence[str]) -> str:
     )
 
 
-def _conv2d_w(body: Body, value: Value, a: Sequence[str]) -> str:
+def _conv2d_w(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """A convolution with images as channels: strides and dilations change places."""
     groups = value.attributes["groups"]
     images, outputs = a
@@ -65,11 +65,11 @@ def _conv2d_w(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.node("Concat", *found, axis=0)
 
 
-def _split(body: Body, x: str, groups: int) -> tuple[str, ...]:
+def _split(body: NodeList, x: str, groups: int) -> tuple[str, ...]:
     return body.several("Split", groups, x, axis=1, num_outputs=groups)
 
 
-def _by_filters(body: Body, value: Value, images: str, outputs: str) -> str:
+def _by_filters(body: NodeList, value: Value, images: str, outputs: str) -> str:
     geometry: Geometry = value.attributes["geometry"]
     swap = (1, 0, 2, 3)
     found = body.node(
@@ -85,7 +85,7 @@ def _by_filters(body: Body, value: Value, images: str, outputs: str) -> str:
     return body.node("Transpose", found, perm=swap)
 
 
-def _windows(body: Body, value: Value, a: Sequence[str]) -> str:
+def _windows(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """Every place of the window is a slice with steps; they are stacked."""
     geometry: Geometry = value.attributes["geometry"]
     top, left, bottom, right = _pads(geometry)
@@ -107,7 +107,7 @@ def _windows(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.node("Reshape", stacked, body.integers(*value.shape))
 
 
-def _fold(body: Body, value: Value, a: Sequence[str]) -> str:
+def _fold(body: NodeList, value: Value, a: Sequence[str]) -> str:
     geometry: Geometry = value.attributes["geometry"]
     high, wide, images, channels, *places = value.inputs[0].shape
     columns = body.node("Transpose", a[0], perm=(2, 3, 0, 1, 4, 5))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.export.systems.onnx.nodes import Step
+from gradwire.runtime.interchange.export.systems.onnx.nodes import LoopBody
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Function, Node
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Function, OnnxNode
 
 OPSET = 21
 IR_VERSION = 10
@@ -30,7 +30,7 @@ class Messages:
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
 
-    def node(self, node: Node) -> Any:
+    def node(self, node: OnnxNode) -> Any:
         """A node, called as its first output."""
         attributes = {
             name: self._attribute(node.op, value) for name, value in node.attributes.items()
@@ -49,14 +49,14 @@ class Messages:
     def _attribute(self, op: str, value: Attribute) -> Any:
         if op == "Cast":
             return self._dtype(str(value))
-        if isinstance(value, Step):
+        if isinstance(value, LoopBody):
             return self.graph("step", value.nodes, value.inputs, value.outputs)
         return self.tensor("", value) if isinstance(value, np.ndarray) else value
 
     def graph(
         self,
         name: str,
-        nodes: Sequence[Node],
+        nodes: Sequence[OnnxNode],
         inputs: Mapping[str, Value],
         outputs: Mapping[str, Value],
         starts: Sequence[Any] = (),

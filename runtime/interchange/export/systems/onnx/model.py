@@ -10,18 +10,18 @@ import numpy as np
 from gradwire.blocks.library.views import ViewBlock
 from gradwire.runtime import extras
 from gradwire.runtime.interchange.export import module
-from gradwire.runtime.interchange.export.graph import Graph
+from gradwire.runtime.interchange.export.graph import ExportGraph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages, utf8
-from gradwire.runtime.interchange.export.systems.onnx.nodes import Body
+from gradwire.runtime.interchange.export.systems.onnx.nodes import NodeList
 from gradwire.runtime.interchange.export.systems.onnx.writing import GraphWriter
 from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.content import Content
+    from gradwire.runtime.interchange.export.content import ExportContent
 
 LARGEST = 2**31 - 1
 """Bytes of a message of protobuf."""
@@ -29,18 +29,18 @@ STEP = "step"
 """The input for the number of the step, by which random numbers are drawn."""
 
 
-def onnx_model(content: Content) -> bytes:
+def onnx_model(content: ExportContent) -> bytes:
     """The model as the bytes of its file.
 
     Raises ExportError where the onnx package is missing, and for what ONNX can't express.
     """
     onnx = _package()
     program = content.program
-    graph = Graph(program, content.known, reads_all=True)
+    graph = ExportGraph(program, content.known, reads_all=True)
     writer = GraphWriter(graph, Naming(graph, Sources()))
     leaves = {leaf.value: utf8(path) for path, leaf in program.leaves.items()}
     if program.trace.step is not None:
-        leaves[program.trace.step] = Body(tuple(leaves.values())).fresh(STEP)
+        leaves[program.trace.step] = NodeList(tuple(leaves.values())).fresh(STEP)
     outputs = {utf8(str(port)): program.ports[port] for port in _ends(content)}
     body = writer.main(outputs, leaves)
     functions = list(writer.functions.values())
@@ -85,7 +85,7 @@ def _package() -> Any:
     return onnx
 
 
-def _ends(content: Content) -> Iterable[Any]:
+def _ends(content: ExportContent) -> Iterable[Any]:
     """The losses, and what nothing reads on the page that runs."""
     program = content.program
     if not content.heads:
@@ -105,7 +105,7 @@ def _ends(content: Content) -> Iterable[Any]:
 
 
 def _starts(
-    content: Content, leaves: Mapping[Value, str]
+    content: ExportContent, leaves: Mapping[Value, str]
 ) -> tuple[dict[str, tuple[Array, str]], list[Value]]:
     """The arrays by name, each with its role, and the leaves that are fed."""
     program = content.program

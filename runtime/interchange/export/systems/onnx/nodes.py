@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
 
-Attribute: TypeAlias = "int | float | str | Sequence[int] | Array | Step"
+Attribute: TypeAlias = "int | float | str | Sequence[int] | Array | LoopBody"
 
 BLOCK, STOP, SURROGATE, CLIP, LOSS = (
     f"gradwire.{key}" for key in ("block", "stop_gradient", "surrogate", "clip_gradient", "loss")
@@ -25,7 +25,7 @@ BLOCK, STOP, SURROGATE, CLIP, LOSS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class OnnxNode:
     """One call of an operator, or of a function of another domain."""
 
     op: str
@@ -42,7 +42,7 @@ class Node:
         metadata = tuple(self.metadata.items())
         return self.op, self.inputs, self.outputs, attributes, self.domain, metadata
 
-    def renamed(self, names: Mapping[str, str]) -> Node:
+    def renamed(self, names: Mapping[str, str]) -> OnnxNode:
         """The same with other names of values."""
         metadata = dict(self.metadata)
         if SURROGATE in metadata:
@@ -50,7 +50,7 @@ class Node:
         inputs = tuple(names.get(name, name) for name in self.inputs)
         outputs = tuple(names.get(name, name) for name in self.outputs)
         attributes = {
-            key: x.renamed(names) if isinstance(x, Step) else x
+            key: x.renamed(names) if isinstance(x, LoopBody) else x
             for key, x in self.attributes.items()
         }
         return replace(
@@ -61,14 +61,14 @@ class Node:
         """The names that it may read, those within a step of a loop among them."""
         yield from (*self.inputs, *self.metadata.values())
         for attribute in self.attributes.values():
-            if isinstance(attribute, Step):
+            if isinstance(attribute, LoopBody):
                 for node in attribute.nodes:
                     yield from node.reads()
                 yield from attribute.outputs
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LoopBody:
     """What a loop computes in each step: a graph, which may read what is outside by its name.
 
     ``inputs`` and ``outputs`` have a value of the dtype and shape that each has.
@@ -76,9 +76,9 @@ class Step:
 
     inputs: Mapping[str, Value]
     outputs: Mapping[str, Value]
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
 
-    def renamed(self, names: Mapping[str, str]) -> Step:
+    def renamed(self, names: Mapping[str, str]) -> LoopBody:
         """The same with other names of values from outside."""
         return replace(self, nodes=tuple(node.renamed(names) for node in self.nodes))
 
@@ -89,24 +89,24 @@ class Step:
 
 
 def _plain(value: Attribute) -> object:
-    if isinstance(value, Step):
+    if isinstance(value, LoopBody):
         return value.key
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     return value if isinstance(value, int | float | str) else tuple(value)
 
 
-class Body:
+class NodeList:
     """The nodes of a graph or function, in order; every value in it has a name of its own."""
 
     def __init__(self, taken: Sequence[str] = ()) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[OnnxNode] = []
         self._names = {"", *taken}
         self._constants: dict[object, str] = {}
 
-    def inside(self) -> Body:
+    def inside(self) -> NodeList:
         """A body for the steps of a loop in this one: no name is in both."""
-        found = Body()
+        found = NodeList()
         found._names = self._names
         return found
 
@@ -122,7 +122,7 @@ class Body:
     def node(self, op: str, *inputs: str, **attributes: Attribute) -> str:
         """The output of a new node."""
         name = self.fresh(op.lower())
-        self.nodes.append(Node(op, inputs, (name,), attributes))
+        self.nodes.append(OnnxNode(op, inputs, (name,), attributes))
         return name
 
     def several(
@@ -130,7 +130,7 @@ class Body:
     ) -> tuple[str, ...]:
         """The outputs of a new node that has several."""
         names = tuple(self.fresh(op.lower()) for _ in range(count))
-        self.nodes.append(Node(op, inputs, names, attributes))
+        self.nodes.append(OnnxNode(op, inputs, names, attributes))
         return names
 
     def call(
@@ -142,19 +142,19 @@ class Body:
     ) -> None:
         """A new node that calls a function."""
         self.nodes.append(
-            Node(function.name, tuple(inputs), tuple(outputs), {}, function.domain, metadata)
+            OnnxNode(function.name, tuple(inputs), tuple(outputs), {}, function.domain, metadata)
         )
 
     def copy(self, name: str, output: str) -> None:
         """``name`` again, as an output of the graph."""
-        self.nodes.append(Node("Identity", (name,), (output,)))
+        self.nodes.append(OnnxNode("Identity", (name,), (output,)))
 
     def constant(self, array: Array) -> str:
         """An array that is known; the same one is there once."""
         key = _plain(array)
         if key not in self._constants:
             name = self.fresh("constant")
-            self.nodes.append(Node("Constant", (), (name,), {"value": array}))
+            self.nodes.append(OnnxNode("Constant", (), (name,), {"value": array}))
             self._constants[key] = name
         return self._constants[key]
 
@@ -190,7 +190,7 @@ class Body:
         self.nodes[-1] = replace(last, metadata={**last.metadata, key: text})
 
 
-Write: TypeAlias = Callable[[Body, "Value", Sequence[str]], str]
+Write: TypeAlias = Callable[[NodeList, "Value", Sequence[str]], str]
 """Writes a value with the names of its inputs, and gives its own."""
 
 
@@ -199,7 +199,7 @@ def spelled(text: str) -> Write:
     """The row of a primitive that is spelled as operators; numbers are of the value's dtype."""
     top = ast.parse(text, mode="eval").body
 
-    def write(body: Body, value: Value, operands: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, operands: Sequence[str]) -> str:
         known = dict(zip("abc", operands, strict=False))
 
         def name(part: ast.expr) -> str:
@@ -225,7 +225,7 @@ class Function:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
 
     def called(self, name: str) -> Function:
         """The same by another name."""

@@ -14,7 +14,12 @@ from gradwire.runtime.interchange.export.systems.onnx.nodes import CLIP, LOSS, S
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Body, Rows, Write
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import (
+        Attribute,
+        NodeList,
+        Rows,
+        Write,
+    )
 
 _WIDE = {"float32", "float64", "int32", "int64"}
 """What reductions compute with; other integers and booleans go through int64."""
@@ -23,7 +28,7 @@ _WIDE = {"float32", "float64", "int32", "int64"}
 def _through_int64(op: str, *kept: str, inputs: int = 1) -> Write:
     """An operator without axes whose first inputs are int64 if their dtype is not supported."""
 
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         if value.dtype in _WIDE or value.dtype in ("float16", *kept):
             return body.node(op, *a)
         wide = [body.cast(x, "int64") for x in a[:inputs]]
@@ -42,13 +47,13 @@ def _axis(value: Value) -> int:
     return axis
 
 
-def _reduced(body: Body, op: str, value: Value, x: str) -> str:
+def _reduced(body: NodeList, op: str, value: Value, x: str) -> str:
     """A reduction over axes; over none it is what is reduced."""
     return body.node(op, x, body.integers(*_axes(value)), keepdims=1, noop_with_empty_axes=1)
 
 
 def _reduction(op: str, *kept: str) -> Write:
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         dtype = value.inputs[0].dtype
         if dtype in _WIDE or dtype in ("float16", *kept):
             return _reduced(body, op, value, a[0])
@@ -57,13 +62,13 @@ def _reduction(op: str, *kept: str) -> Write:
     return write
 
 
-def _sum(body: Body, value: Value, a: Sequence[str]) -> str:
+def _sum(body: NodeList, value: Value, a: Sequence[str]) -> str:
     if value.dtype == "float16":  # which loses whole elements beyond 2048
         return body.cast(_reduced(body, "ReduceSum", value, body.cast(a[0], "float32")), "float16")
     return _reduction("ReduceSum")(body, value, a)
 
 
-def _cumulative(body: Body, value: Value, a: Sequence[str]) -> str:
+def _cumulative(body: NodeList, value: Value, a: Sequence[str]) -> str:
     wide = {"float16": "float32"}.get(value.dtype, "int64")
     axis = body.constant(np.array(_axis(value)))
     if value.dtype in _WIDE:
@@ -72,7 +77,7 @@ def _cumulative(body: Body, value: Value, a: Sequence[str]) -> str:
 
 
 def _extreme_place(op: str) -> Write:
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         narrow = value.inputs[0].dtype in ("bool", "int16", "uint16", "uint32")
         x = body.cast(a[0], "int64") if narrow else a[0]
         return body.node(op, x, axis=_axis(value), keepdims=1)
@@ -80,7 +85,7 @@ def _extreme_place(op: str) -> Write:
     return write
 
 
-def _argsort(body: Body, value: Value, a: Sequence[str]) -> str:
+def _argsort(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """Of equal elements TopK gives the first one first."""
     axis = _axis(value)
     x = a[0]
@@ -93,7 +98,7 @@ def _argsort(body: Body, value: Value, a: Sequence[str]) -> str:
 
 
 def _shaped(op: str) -> Write:
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         empty: dict[str, Attribute] = {"allowzero": 1} if 0 in value.shape else {}
         more = empty if op == "Reshape" else {}
         return body.node(op, a[0], body.integers(*value.shape), **more)
@@ -105,11 +110,11 @@ def _with_axis(op: str, **more: int) -> Write:
     return lambda body, value, a: body.node(op, *a, axis=_axis(value), **more)
 
 
-def _slice(body: Body, value: Value, a: Sequence[str]) -> str:
+def _slice(body: NodeList, value: Value, a: Sequence[str]) -> str:
     return _sliced(body, a[0], value.attributes["index"], value.inputs[0].shape)
 
 
-def _sliced(body: Body, x: str, index: Sequence[slice], shape: Sequence[int]) -> str:
+def _sliced(body: NodeList, x: str, index: Sequence[slice], shape: Sequence[int]) -> str:
     """A part of an array; axes that are whole are not named."""
     ends = {
         axis: part.indices(n)
@@ -125,13 +130,13 @@ def _sliced(body: Body, x: str, index: Sequence[slice], shape: Sequence[int]) ->
     return body.node("Slice", x, starts, stops, body.integers(*ends), steps)
 
 
-def _flip(body: Body, value: Value, a: Sequence[str]) -> str:
+def _flip(body: NodeList, value: Value, a: Sequence[str]) -> str:
     back = slice(None, None, -1)
     index = [back if axis in _axes(value) else slice(None) for axis in range(value.ndim)]
     return _sliced(body, a[0], index, value.shape)
 
 
-def _embed(body: Body, value: Value, a: Sequence[str]) -> str:
+def _embed(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """Spread by the steps of the slice, turned where they are negative, then padded."""
     x, lengths = a[0], list(value.inputs[0].shape)
     fill = body.number(value.attributes["fill"], value.dtype)
@@ -153,7 +158,7 @@ def _embed(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.node("Pad", x, body.integers(*before, *after), fill)
 
 
-def _spread(body: Body, x: str, lengths: list[int], axis: int, step: int, fill: str) -> str:
+def _spread(body: NodeList, x: str, lengths: list[int], axis: int, step: int, fill: str) -> str:
     """``step − 1`` fills between the elements along an axis; ``lengths`` are changed with it."""
     apart = [*lengths[: axis + 1], 1, *lengths[axis + 1 :]]
     widths = [0] * (2 * len(apart))
@@ -170,7 +175,7 @@ def _spread(body: Body, x: str, lengths: list[int], axis: int, step: int, fill: 
     return x
 
 
-def _indices(body: Body, value: Value, name: str) -> str:
+def _indices(body: NodeList, value: Value, name: str) -> str:
     dtype = value.inputs[1].dtype
     return name if dtype in ("int32", "int64") else body.cast(name, "int64")
 
@@ -182,14 +187,14 @@ def _take(op: str) -> Write:
 
 
 def _along(reduction: str) -> Write:
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         inputs = a[0], _indices(body, value, a[1]), a[2]
         return body.node("ScatterElements", *inputs, axis=_axis(value), reduction=reduction)
 
     return write
 
 
-def _scatter_add(body: Body, value: Value, a: Sequence[str]) -> str:
+def _scatter_add(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """One place for each element of the updates: the same for all of a row."""
     axis, x, count = _axis(value), value.inputs[0].shape, value.inputs[1].size
     rows = (*x[:axis], count, *x[axis + 1 :])
@@ -203,7 +208,7 @@ def _scatter_add(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.node("ScatterElements", a[0], places, updates, axis=axis, reduction="add")
 
 
-def _one_hot(body: Body, value: Value, a: Sequence[str]) -> str:
+def _one_hot(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """Not OneHot, which counts negative classes from the end."""
     dtype = value.inputs[0].dtype
     classes = body.node("Unsqueeze", a[0], body.integers(-1))
@@ -211,18 +216,18 @@ def _one_hot(body: Body, value: Value, a: Sequence[str]) -> str:
     return body.cast(body.node("Equal", classes, every), value.dtype)
 
 
-def _einsum(body: Body, value: Value, a: Sequence[str]) -> str:
+def _einsum(body: NodeList, value: Value, a: Sequence[str]) -> str:
     terms, output = ",".join(value.attributes["terms"]), value.attributes["output"]
     return body.node("Einsum", *a, equation=f"{terms}->{output}")
 
 
-def _stop(body: Body, value: Value, a: Sequence[str]) -> str:
+def _stop(body: NodeList, value: Value, a: Sequence[str]) -> str:
     name = body.node("Identity", a[0])
     body.remark(STOP, "true")
     return name
 
 
-def _surrogate(body: Body, value: Value, a: Sequence[str]) -> str:
+def _surrogate(body: NodeList, value: Value, a: Sequence[str]) -> str:
     name = body.node("Identity", a[0])
     body.remark(SURROGATE, a[1])
     return name
@@ -231,7 +236,7 @@ def _surrogate(body: Body, value: Value, a: Sequence[str]) -> str:
 def _settings(key: str, *names: str) -> Write:
     """An Identity with attributes of the primitive in its metadata."""
 
-    def write(body: Body, value: Value, a: Sequence[str]) -> str:
+    def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         name = body.node("Identity", a[0])
         body.remark(key, json.dumps({name: value.attributes[name] for name in names}))
         return name

@@ -18,17 +18,17 @@ from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.interchange.export.code import identifier
 from gradwire.runtime.interchange.export.regions import (
     Divider,
-    Loop,
-    Region,
+    ExportLoop,
+    ExportRegion,
     uses_of,
     values_of,
 )
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.onnx.nodes import (
     BLOCK,
-    Body,
     Function,
-    Step,
+    LoopBody,
+    NodeList,
     Write,
     spelled,
 )
@@ -36,7 +36,7 @@ from gradwire.runtime.interchange.export.systems.onnx.rows import ROWS
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.graph import Graph
+    from gradwire.runtime.interchange.export.graph import ExportGraph
     from gradwire.runtime.interchange.export.naming import Naming
 
 LARGE = 40
@@ -65,7 +65,7 @@ def row_of(value: Value) -> Write:
 class GraphWriter:
     """Writes the graph of a program; the functions that it calls are collected here."""
 
-    graph: Graph
+    graph: ExportGraph
     naming: Naming
     functions: dict[tuple[object, ...], Function] = field(default_factory=dict)
     """The functions by what they do, in the order in which they are needed."""
@@ -75,7 +75,7 @@ class GraphWriter:
         self._pages = {use: page for page, uses in flat.uses.items() for use in uses}
         self._names: set[str] = set()
 
-    def main(self, outputs: Mapping[str, Value], leaves: Mapping[Value, str]) -> Body:
+    def main(self, outputs: Mapping[str, Value], leaves: Mapping[Value, str]) -> NodeList:
         """The nodes of the graph, which give ``outputs`` by name; ``leaves`` have names."""
         graph = self.graph
         wanted = {name: graph.real(value) for name, value in outputs.items()}
@@ -84,7 +84,7 @@ class GraphWriter:
         large = {InstancePath(path) for path, count in counts.items() if count >= LARGE}
         uses = uses_of(graph.program.flat.uses.values()) | large
         root = Divider(uses, graph).divide(values)
-        body = Body([*leaves.values(), *outputs])
+        body = NodeList([*leaves.values(), *outputs])
         scope = _Scope(self, root, body, dict(leaves))
         scope.write(frozenset(wanted.values()))
         ends: dict[str, str] = {}
@@ -97,14 +97,14 @@ class GraphWriter:
         body.rename(ends)
         return body
 
-    def function(self, region: Region, wanted: frozenset[Value]) -> Called:
+    def function(self, region: ExportRegion, wanted: frozenset[Value]) -> OnnxFunctionCall:
         """The function of a region, made unless there is one that does the same."""
         graph, inside = self.graph, region.values()
         members = set(inside)
         read = dict.fromkeys(x for value in inside for x in graph.inputs(value))
         arguments = [x for x in read if x not in members and graph.number(x) is None]
         outputs = [value for value in inside if value in wanted]
-        body = Body()
+        body = NodeList()
         names = {x: body.fresh(self.naming.name(x, region.use)) for x in arguments}
         inputs = tuple(names.values())
         scope = _Scope(self, region, body, names)
@@ -119,7 +119,7 @@ class GraphWriter:
         )
         if found.key not in self.functions:
             self.functions[found.key] = found.called(self._fresh(found.name))
-        return Called(self.functions[found.key], arguments, outputs)
+        return OnnxFunctionCall(self.functions[found.key], arguments, outputs)
 
     def _fresh(self, stem: str) -> str:
         name, number = stem, 1
@@ -131,7 +131,7 @@ class GraphWriter:
 
 
 @dataclass(frozen=True)
-class Called:
+class OnnxFunctionCall:
     """A function, the values that it is given and those that it gives."""
 
     function: Function
@@ -144,16 +144,16 @@ class _Scope:
     """Writes the values of one region; ``names`` has those that are there already."""
 
     writer: GraphWriter
-    region: Region
-    body: Body
+    region: ExportRegion
+    body: NodeList
     names: dict[Value, str]
 
     def write(self, outputs: frozenset[Value]) -> None:
         """Write all nodes, those of ``outputs`` among them."""
         for item in self.region.items:
-            if isinstance(item, Region):
+            if isinstance(item, ExportRegion):
                 self._call(item, outputs)
-            elif isinstance(item, Loop):
+            elif isinstance(item, ExportLoop):
                 self._loop(item)
             elif item not in self.names:
                 self.names[item] = self._written(item)
@@ -162,7 +162,7 @@ class _Scope:
         """The name of a value that is computed or known."""
         return self.names[value] if value in self.names else self._full(value)
 
-    def _call(self, region: Region, outputs: frozenset[Value]) -> None:
+    def _call(self, region: ExportRegion, outputs: frozenset[Value]) -> None:
         graph, members = self.writer.graph, set(region.values())
         read = {x for value in self._others(region) for x in graph.inputs(value)}
         called = self.writer.function(region, frozenset(members & (read | outputs)))
@@ -177,7 +177,7 @@ class _Scope:
             {BLOCK: path},
         )
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: ExportLoop) -> None:
         """A Scan, whose step reads what is the same in all steps from outside."""
         writer, body, first = self.writer, loop.body, loop.results[0]
         graph = writer.graph
@@ -206,7 +206,7 @@ class _Scope:
             len(ends),
             *given[: len(afters)],
             *rows,
-            body=Step(inputs, ends, tuple(inside.nodes)),
+            body=LoopBody(inputs, ends, tuple(inside.nodes)),
             num_scan_inputs=len(rows),
             scan_input_directions=[int(body.reverse)] * len(rows),
             scan_output_directions=[int(body.reverse)] * len(stacked),
@@ -217,7 +217,7 @@ class _Scope:
             kind = value.attributes["kind"]
             self.names[value] = (last if kind == "last" else stacks)[result_of(value)]
 
-    def _others(self, region: Region) -> Iterable[Value]:
+    def _others(self, region: ExportRegion) -> Iterable[Value]:
         for item in self.region.items:
             if item is not region:
                 yield from values_of(item)

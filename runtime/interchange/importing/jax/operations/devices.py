@@ -13,17 +13,17 @@ from gradwire.runtime.interchange.importing.jax.operands import held, staged
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
     from gradwire.runtime.interchange.importing.jax.operands import Operand
-    from gradwire.runtime.interchange.importing.jax.walking import Structure, Walk
+    from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
 
 
-def _on_one_device(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def _on_one_device(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The program of the only device, which sees all of each array."""
     if equation.params["mesh"].size != 1:
         raise UnsupportedError("shard_map", "it runs on several devices")
     return walk.run(called(equation), inputs)
 
 
-def _sum(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def _sum(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """The sum over devices, here one, and over axes that ``vmap`` has named."""
     axes = tuple(axis for axis in equation.params["axes"] if isinstance(axis, int))
     if equation.params.get("axis_index_groups") is not None:
@@ -34,7 +34,7 @@ def _sum(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]
     return [staged(walk.stage.block("Sum", x, axis=axes)) for x in wide]
 
 
-def _same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def _same(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     """What one device gets of itself, an axis of one more or less."""
     named = equation.params.get("axes", equation.params.get("axis_name"))
     if any(isinstance(axis, int) for axis in np.atleast_1d(np.array(named, object))):
@@ -44,7 +44,7 @@ def _same(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand
     return [staged(walk.stage.reshape(x, s)) for x, s in zip(wide, shapes, strict=True)]
 
 
-def _index(walk: Walk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
+def _index(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
     return [held(walk.stage, np.zeros((), np.int32))]
 
 

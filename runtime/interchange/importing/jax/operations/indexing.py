@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.jax.operations.windows import (
-    Windows,
+    WindowAxes,
     clipped,
     component,
     unwrapped,
@@ -62,7 +62,7 @@ def dynamic_update_slice(
         return _rows_written(stage, x, box, axis, starts[axis])
     corner = stage.block("Stack", *(stage.cast(start, "int64") for start in starts), axis=0)
     axes = tuple(range(x.ndim))
-    windows = Windows(x.shape, box.shape, axes, axes, axes)
+    windows = WindowAxes(x.shape, box.shape, axes, axes, axes)
     return _written(stage, x, windows.elements(stage, corner), box, "set")
 
 
@@ -96,7 +96,7 @@ def gather(stage: Stage, params: Params, x: Staged, indices: Staged) -> Staged:
         return found
     gone = {*axes.collapsed_slice_dims, *axes.operand_batching_dims}
     kept = [axis for axis in range(x.ndim) if axis not in gone]
-    windows = Windows(x.shape, sizes, axes.offset_dims, kept, axes.start_index_map, batch)
+    windows = WindowAxes(x.shape, sizes, axes.offset_dims, kept, axes.start_index_map, batch)
     elements = windows.elements(stage, indices)
     return stage.take(stage.reshape(x, (x.size,)), elements, 0)
 
@@ -175,7 +175,7 @@ def _scatter(name: str) -> Whole:
         if not axes.operand_batching_dims and len(moved) == 1 and full and moved[0] not in kept:
             return _rows_scattered(stage, params, x, indices, new, mode)
         batch = zip(axes.operand_batching_dims, axes.scatter_indices_batching_dims, strict=True)
-        windows = Windows(x.shape, tuple(sizes), inner, kept, moved, tuple(batch))
+        windows = WindowAxes(x.shape, tuple(sizes), inner, kept, moved, tuple(batch))
         return _written(stage, x, windows.elements(stage, indices), new, mode)
 
     return scatter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.jax.operands import Wire, block_dtype
+from gradwire.runtime.interchange.importing.jax.operands import LazyBroadcast, block_dtype
 from gradwire.runtime.interchange.importing.meanings import shapes
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def broadcast_in_dim(stage: Stage, params: Params, x: Wire, *_: Wire) -> Wire:
+def broadcast_in_dim(
+    stage: Stage, params: Params, x: LazyBroadcast, *_: LazyBroadcast
+) -> LazyBroadcast:
     """Axes of length 1 where the input has none; what follows repeats them."""
     shape = tuple(int(n) for n in params["shape"])
     padded = (1,) * (len(x.shape) - x.narrow.ndim) + x.narrow.shape
@@ -30,21 +32,21 @@ def broadcast_in_dim(stage: Stage, params: Params, x: Wire, *_: Wire) -> Wire:
     return _narrow(stage, x.narrow, tuple(between), shape)
 
 
-def _reshaped(stage: Stage, x: Wire, lengths: Iterable[int]) -> Wire:
+def _reshaped(stage: Stage, x: LazyBroadcast, lengths: Iterable[int]) -> LazyBroadcast:
     shape = tuple(lengths)
     if x.narrow.size != math.prod(shape):
-        return Wire(stage.reshape(x.wide(stage), shape), shape)
+        return LazyBroadcast(stage.reshape(x.wide(stage), shape), shape)
     return _narrow(stage, x.narrow, shape, shape)
 
 
-def _narrow(stage: Stage, x: Staged, between: Shape, shape: Shape) -> Wire:
+def _narrow(stage: Stage, x: Staged, between: Shape, shape: Shape) -> LazyBroadcast:
     """``x`` in the shape ``between``, which broadcasts to ``shape``.
 
     Leading axes of length 1 are left out, since broadcasting adds them.
     """
     if _bare(between) == x.shape:
-        return Wire(x, shape)
-    return Wire(stage.reshape(x, between), shape)
+        return LazyBroadcast(x, shape)
+    return LazyBroadcast(stage.reshape(x, between), shape)
 
 
 def _bare(shape: Shape) -> Shape:

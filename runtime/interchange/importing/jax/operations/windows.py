@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowAxes:
     """How the places of windows, and the elements in each, make up the axes of a result."""
 
     shape: Shape

@@ -28,10 +28,10 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     runs,
 )
 from gradwire.runtime.interchange.importing.jax.operands import (
-    Opaque,
+    LazyBroadcast,
+    OpaqueOutput,
     Operand,
-    Piece,
-    Wire,
+    RecordedEquation,
     array_of,
     block_dtype,
     held,
@@ -55,7 +55,7 @@ _NAMED = 3
 
 
 @dataclass(eq=False)
-class Region:
+class JaxRegion:
     """One Recorded block: an equation and what leads to it."""
 
     place: Place
@@ -72,12 +72,12 @@ class Region:
     arrays: dict[str, Array] = field(default_factory=dict)
 
 
-class Regions:
+class JaxRegions:
     """The Recorded blocks of one capture."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._all: list[Region] = []
+        self._all: list[JaxRegion] = []
 
     def put_up(
         self,
@@ -92,10 +92,10 @@ class Regions:
         The value of a single output may be what ``forward`` computes, in any run. Raises
         UnsupportedError where the numbers of a run are not known, as in a loop.
         """
-        piece = Piece(equation, tuple(inputs))
+        piece = RecordedEquation(equation, tuple(inputs))
         atoms = equation.outvars
         carried = [i for i, atom in enumerate(atoms) if _is_carried(atom)]
-        outputs: list[Operand] = [Opaque(piece, i) for i in range(len(atoms))]
+        outputs: list[Operand] = [OpaqueOutput(piece, i) for i in range(len(atoms))]
         if not carried:
             return outputs
         pieces = list(_pieces(piece))
@@ -114,7 +114,7 @@ class Regions:
         function = self._function(piece, carried, leaves)
         first = [] if forward is None else [forward]
         region = self._region(
-            Region(place, function, given, carried, {}, next(iter(leaves)), len(first)),
+            JaxRegion(place, function, given, carried, {}, next(iter(leaves)), len(first)),
             name or _named(pieces),
             [*first, *leaves],
             [atoms[i] for i in carried],
@@ -153,12 +153,12 @@ class Regions:
             block = Recorded(**region.parameters, losses=1)
             source.block = block.model_copy(update={"written": source.block.written})
 
-    def _leaves(self, pieces: Sequence[Piece]) -> dict[Staged, str]:
+    def _leaves(self, pieces: Sequence[RecordedEquation]) -> dict[Staged, str]:
         """The values of blocks that pieces read, with JAX's dtype of each."""
         found: dict[Staged, str] = {}
         for piece in pieces:
             for x, atom in zip(piece.inputs, piece.equation.invars, strict=True):
-                if isinstance(x, Wire) and not x.is_constant:
+                if isinstance(x, LazyBroadcast) and not x.is_constant:
                     found.setdefault(x.wide(self._stage), dtype_of(atom))
         return found
 
@@ -172,20 +172,24 @@ class Regions:
         return jnp.asarray(known, dtype)
 
     def _function(
-        self, last: Piece, outputs: Sequence[int], leaves: Mapping[Staged, str]
+        self, last: RecordedEquation, outputs: Sequence[int], leaves: Mapping[Staged, str]
     ) -> Function:
         """Some outputs of the last piece, from the numbers of the leaves."""
         from jax import numpy as jnp
 
-        def results(piece: Piece, given: Mapping[Staged, Any], done: dict[Piece, list[Any]]) -> Any:
+        def results(
+            piece: RecordedEquation,
+            given: Mapping[Staged, Any],
+            done: dict[RecordedEquation, list[Any]],
+        ) -> Any:
             if piece not in done:
                 numbers = []
                 for x, atom in zip(piece.inputs, piece.equation.invars, strict=True):
-                    if isinstance(x, Opaque):
+                    if isinstance(x, OpaqueOutput):
                         numbers.append(results(x.piece, given, done)[x.index])
-                    elif isinstance(x, Wire) and x.wide(self._stage) in given:
+                    elif isinstance(x, LazyBroadcast) and x.wide(self._stage) in given:
                         numbers.append(given[x.wide(self._stage)])
-                    elif isinstance(x, Wire):
+                    elif isinstance(x, LazyBroadcast):
                         numbers.append(jnp.asarray(array_of(x), dtype_of(atom)))
                     else:
                         numbers.append(x.array)
@@ -199,8 +203,8 @@ class Regions:
         return function
 
     def _region(
-        self, region: Region, name: str, inputs: Sequence[Staged], outputs: Sequence[Atom]
-    ) -> Region:
+        self, region: JaxRegion, name: str, inputs: Sequence[Staged], outputs: Sequence[Atom]
+    ) -> JaxRegion:
         """The region with all that is known before gradients come."""
         floats = [i + region.first for i, x in enumerate(region.given) if _is_float(x)]
         seen = [_seen(self._stage.example(x)) for x in inputs]
@@ -227,7 +231,7 @@ class Regions:
         return region
 
 
-def _complete(region: Region, arrived: Mapping[int, Any]) -> None:
+def _complete(region: JaxRegion, arrived: Mapping[int, Any]) -> None:
     """Note what arrived at outputs, by their numbers in the block, and what that becomes."""
     import jax
 
@@ -266,12 +270,14 @@ def _add_up(parts: Sequence[Sequence[Any]], whole: Sequence[Any]) -> bool:
     )
 
 
-def _pieces(last: Piece) -> Iterator[Piece]:
+def _pieces(last: RecordedEquation) -> Iterator[RecordedEquation]:
     """All that leads to a piece from values of blocks, each before what reads it."""
-    pending, done = [last], set[Piece]()
+    pending, done = [last], set[RecordedEquation]()
     while pending:
         piece = pending[-1]
-        before = [x.piece for x in piece.inputs if isinstance(x, Opaque) and x.piece not in done]
+        before = [
+            x.piece for x in piece.inputs if isinstance(x, OpaqueOutput) and x.piece not in done
+        ]
         if before:
             pending += before
         else:
@@ -281,7 +287,7 @@ def _pieces(last: Piece) -> Iterator[Piece]:
                 yield piece
 
 
-def _named(pieces: Sequence[Piece]) -> str:
+def _named(pieces: Sequence[RecordedEquation]) -> str:
     """What a region is called: its equations, without conversions, or what it calls."""
     names = [_name(piece.equation) for piece in pieces]
     shown = dict.fromkeys(name for name in names if name != "convert_element_type")

@@ -9,7 +9,7 @@ from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
@@ -28,13 +28,13 @@ _FUNCTIONS: dict[str, Callable[[Staged], Staged]] = {
 }
 
 
-def activated(call: Call, x: Staged, key: str = "activation", axis: int = -1) -> Staged:
+def activated(call: LayerCall, x: Staged, key: str = "activation", axis: int = -1) -> Staged:
     """``x`` with the activation that a setting names; the softmax is over ``axis``."""
     name = activation_name(call, key)
     return x if name == "linear" else by_name(call, x, name, axis)
 
 
-def activation_name(call: Call, key: str) -> str:
+def activation_name(call: LayerCall, key: str) -> str:
     """The activation that a setting names, by itself or as an object of Keras."""
     given: Any = call.config.json(key)
     if isinstance(given, dict):
@@ -46,7 +46,7 @@ def activation_name(call: Call, key: str) -> str:
     return given
 
 
-def by_name(call: Call, x: Staged, name: str, axis: int = -1) -> Staged:
+def by_name(call: LayerCall, x: Staged, name: str, axis: int = -1) -> Staged:
     """``x`` with an activation; raises UnsupportedError for one that is not known."""
     if name in _BLOCKS:
         return put(_BLOCKS[name], x, name=name)
@@ -57,7 +57,7 @@ def by_name(call: Call, x: Staged, name: str, axis: int = -1) -> Staged:
     return _FUNCTIONS[name](x)
 
 
-def _activation(call: Call) -> Staged:
+def _activation(call: LayerCall) -> Staged:
     name = activation_name(call, "activation")
     known = call.layouts.known(call.x())
     if known is not None and name != "linear" and not name.endswith("softmax"):
@@ -65,7 +65,7 @@ def _activation(call: Call) -> Staged:
     return activated(call, call.x())
 
 
-def _relu(call: Call) -> Staged:
+def _relu(call: LayerCall) -> Staged:
     """With a slope below 0, a largest value and a threshold."""
     x, slope = call.x(), call.config.number("negative_slope", 0.0)
     if call.config.number("threshold", 0.0):
@@ -76,7 +76,7 @@ def _relu(call: Call) -> Staged:
     return put("Minimum", y, y.like(call.config.number("max_value", 0.0)))
 
 
-def _softmax(call: Call) -> Staged:
+def _softmax(call: LayerCall) -> Staged:
     if isinstance(call.config.json("axis"), list):
         raise call.unsupported("it is over several axes")
     return put("Softmax", call.x(), axis=call.config.whole("axis", -1))

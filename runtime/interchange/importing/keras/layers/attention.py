@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
 
 
-def _heads(call: Call) -> Staged:
+def _heads(call: LayerCall) -> Staged:
     """Query, key and value projected for each head, attended to, and joined again."""
     query, value = call.x(0), call.x(1)
     key = call.x(2) if len(call.arguments) > 2 and call.arguments[2] is not None else value
@@ -26,7 +26,7 @@ def _heads(call: Call) -> Staged:
     return _projected(call, attended, "attention_output", "output_dense", "bhtk,hkd->btd")
 
 
-def _require_plain(call: Call, query: Staged, value: Staged) -> None:
+def _require_plain(call: LayerCall, query: Staged, value: Staged) -> None:
     if query.ndim != 3 or value.ndim != 3 or call.keywords.get("return_attention_scores") is True:
         raise call.unsupported("only sequences are attended to, and no weights are given out")
     if call.config.flag("use_gate", False) or call.config.json("sliding_window") is not None:
@@ -35,7 +35,7 @@ def _require_plain(call: Call, query: Staged, value: Staged) -> None:
         call.stage.remark("lost", f"The attention {call.layer.name!r} drops nothing.")
 
 
-def _projected(call: Call, x: Staged, name: str, inside: str, subscripts: str) -> Staged:
+def _projected(call: LayerCall, x: Staged, name: str, inside: str, subscripts: str) -> Staged:
     """By a part of the layer; the bias goes with the axes of the result that its kernel has."""
     kernel = call.variable(0, "kernel", None, inside, name)
     y = put("Einsum", x, kernel, subscripts=subscripts, name=name)
@@ -47,7 +47,7 @@ def _projected(call: Call, x: Staged, name: str, inside: str, subscripts: str) -
     return y + call.stage.reshape(bias, (bias.shape[0], 1, bias.shape[1]))
 
 
-def _mask(call: Call) -> Staged | None:
+def _mask(call: LayerCall) -> Staged | None:
     """A mask (batch, queries, keys), the same for all heads."""
     mask: Any = call.keywords.get("attention_mask")
     masks = [call.keywords.get(f"{name}_mask") for name in ("query", "key", "value")]

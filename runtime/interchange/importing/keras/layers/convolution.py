@@ -13,11 +13,11 @@ from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def image(call: Call, rank: int) -> Staged:
+def image(call: LayerCall, rank: int) -> Staged:
     """The input with channels first; raises UnsupportedError for another layout or rank."""
     x = call.x()
     if x.ndim != rank + 2:
@@ -27,7 +27,7 @@ def image(call: Call, rank: int) -> Staged:
     return call.layouts.first(x)
 
 
-def result(call: Call, x: Staged) -> Staged:
+def result(call: LayerCall, x: Staged) -> Staged:
     """An output with channels first, in the layout of the layer."""
     if call.config.text("data_format", "channels_last") == "channels_first":
         return x
@@ -39,7 +39,7 @@ def _outward(kernel: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(kernel, (-1, -2), (0, 1)))
 
 
-def _geometry(call: Call, rank: int) -> dict[str, Any]:
+def _geometry(call: LayerCall, rank: int) -> dict[str, Any]:
     padding: windows.Padding = call.config.text("padding", "valid")
     dilation = call.config.wholes("dilation_rate", rank, 1)
     if padding == "causal":
@@ -50,11 +50,11 @@ def _geometry(call: Call, rank: int) -> dict[str, Any]:
     return {"stride": stride, "padding": padding, "dilation": dilation}
 
 
-def _bias(call: Call, number: int) -> Staged | None:
+def _bias(call: LayerCall, number: int) -> Staged | None:
     return call.variable(number, "bias") if call.config.flag("use_bias", True) else None
 
 
-def _result(call: Call, y: Staged) -> Staged:
+def _result(call: LayerCall, y: Staged) -> Staged:
     """An output with its activation."""
     return result(call, activated(call, y, axis=1))
 
@@ -72,13 +72,13 @@ def _by_channel(kernel: Array) -> Array:
     return np.ascontiguousarray(turned.reshape(-1, 1, *kernel.shape[:-2]))
 
 
-def _depthwise(rank: int, call: Call) -> Staged:
+def _depthwise(rank: int, call: LayerCall) -> Staged:
     x, weight = image(call, rank), call.variable(0, "kernel", _by_channel)
     more = _geometry(call, rank)
     return _result(call, windows.conv(x, weight, _bias(call, 1), **more, groups=x.shape[1]))
 
 
-def _separable(rank: int, call: Call) -> Staged:
+def _separable(rank: int, call: LayerCall) -> Staged:
     """Each channel by itself, then all channels of each pixel."""
     x, depth = image(call, rank), call.variable(0, "depthwise_kernel", _by_channel)
     y = windows.conv(x, depth, **_geometry(call, rank), groups=x.shape[1])
@@ -86,7 +86,7 @@ def _separable(rank: int, call: Call) -> Staged:
     return _result(call, windows.conv(named(y, "depthwise"), point, _bias(call, 2)))
 
 
-def _transposed(rank: int, call: Call) -> Staged:
+def _transposed(rank: int, call: LayerCall) -> Staged:
     """The transpose of a convolution; of SAME, the output is as long as the input times strides."""
     kernel = call.config.wholes("kernel_size", rank)
     strides = call.config.wholes("strides", rank, 1)

@@ -12,7 +12,7 @@ from gradwire.runtime.interchange.importing.meanings.indexing import whole
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -23,21 +23,21 @@ _AUGMENTING = (
 """Layers that change images in training alone."""
 
 
-def _dense(call: Call) -> Staged:
+def _dense(call: LayerCall) -> Staged:
     """An affine map of the last axis, then an activation."""
     weight = call.variable(0, "kernel", np.transpose)
     bias = call.variable(1, "bias") if call.config.flag("use_bias", True) else None
     return activated(call, put("Linear", call.x(), weight, bias))
 
 
-def _einsum(call: Call) -> Staged:
+def _einsum(call: LayerCall) -> Staged:
     kernel = call.variable(0, "kernel")
     y = put("Einsum", call.x(), kernel, subscripts=call.config.text("equation", ""))
     has_bias = call.config.json("bias_axes") is not None
     return activated(call, y + call.variable(1, "bias") if has_bias else y)
 
 
-def _embedding(call: Call) -> Staged:
+def _embedding(call: LayerCall) -> Staged:
     if call.config.flag("mask_zero", False):
         call.stage.remark(
             "lost", f"The layer {call.layer.name!r} masks zeros, the diagram doesn't."
@@ -45,7 +45,7 @@ def _embedding(call: Call) -> Staged:
     return put("Embedding", whole(call.x()), call.variable(0, "embeddings"))
 
 
-def _dropout(call: Call) -> Staged:
+def _dropout(call: LayerCall) -> Staged:
     """Drops in training, passes everything in use; elements that share noise drop together."""
     x, rate = call.x(), call.config.number("rate", 0.5)
     shape = call.config.list("noise_shape")
@@ -55,7 +55,7 @@ def _dropout(call: Call) -> Staged:
     return _dropped(call, rate, shared)
 
 
-def _dropped(call: Call, rate: float, shared: tuple[int, ...] = ()) -> Staged:
+def _dropped(call: LayerCall, rate: float, shared: tuple[int, ...] = ()) -> Staged:
     """The input without what is dropped; along the shared axes all of it, or nothing."""
     x = call.x()
     mode = "train" if call.training else "eval"
@@ -68,21 +68,21 @@ def _dropped(call: Call, rate: float, shared: tuple[int, ...] = ()) -> Staged:
     return dropped if known is None else call.layouts.last(dropped)
 
 
-def _over_features(shared: slice, call: Call) -> Staged:
+def _over_features(shared: slice, call: LayerCall) -> Staged:
     """Drops whole channels, or whole samples: along these axes all of it, or nothing."""
     key = "drop_path_rate" if "drop_path_rate" in call.config.settings else "rate"
     axes = range(call.x().ndim)[shared]
     return _dropped(call, call.config.number(key, 0.5), tuple(axes))
 
 
-def _passing(call: Call) -> Staged:
+def _passing(call: LayerCall) -> Staged:
     """What does nothing in use; in training it would add noise, or to the loss."""
     if call.training:
         call.stage.remark("lost", f"The {call.layer.kind} {call.layer.name!r} only passes values.")
     return call.x()
 
 
-def _rescaling(call: Call) -> Staged:
+def _rescaling(call: LayerCall) -> Staged:
     """One scale and offset, or one of each for every channel."""
     x = call.stage.cast(call.x(), "float32") if not call.x().is_float else call.x()
     scaled = x * call.constant("scale", 1.0, x.dtype)

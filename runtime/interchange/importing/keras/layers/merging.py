@@ -9,7 +9,7 @@ from gradwire.runtime.interchange.importing.meanings.elementwise import fold
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _FOLDED = {
@@ -17,7 +17,7 @@ _FOLDED = {
 }  # fmt: skip
 
 
-def _values(call: Call) -> tuple[list[Staged], bool]:
+def _values(call: LayerCall) -> tuple[list[Staged], bool]:
     """The inputs, with channels first where that is known of all of them."""
     given = call.xs()
     known = [call.layouts.known(x) for x in given]
@@ -25,18 +25,18 @@ def _values(call: Call) -> tuple[list[Staged], bool]:
     return (first, True) if len(first) == len(given) else (given, False)
 
 
-def _folded(kind: str, call: Call) -> Staged:
+def _folded(kind: str, call: LayerCall) -> Staged:
     """All inputs, one after the other."""
     values, first = _values(call)
     return call.layouts.last(fold(kind, values)) if first else fold(kind, values)
 
 
-def _average(call: Call) -> Staged:
+def _average(call: LayerCall) -> Staged:
     values = call.xs()
     return call.stage.block("AddN", *values) * (1 / len(values))
 
 
-def _concatenate(call: Call) -> Staged:
+def _concatenate(call: LayerCall) -> Staged:
     values, first = _values(call)
     axis = call.config.whole("axis", -1) % values[0].ndim
     if not first:
@@ -46,7 +46,7 @@ def _concatenate(call: Call) -> Staged:
     return call.layouts.last(call.stage.block("Concat", *values, axis=place))
 
 
-def _dot(call: Call) -> Staged:
+def _dot(call: LayerCall) -> Staged:
     """The sum of products along one axis of each; only of matrices and vectors."""
     a, b = call.xs()
     axes = call.config.wholes("axes", 2)

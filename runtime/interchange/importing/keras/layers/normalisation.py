@@ -11,7 +11,7 @@ from gradwire.runtime.interchange.importing.meanings import normalisation
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _EPSILON = 1e-3
@@ -20,7 +20,7 @@ _LEAST = 1e-7
 _STATISTICS = ((0, "mean"), (1, "variance"))
 
 
-def _parameters(call: Call) -> tuple[Staged | None, Staged | None, int]:
+def _parameters(call: LayerCall) -> tuple[Staged | None, Staged | None, int]:
     """Scale and bias, as far as there are some, and how many variables they are."""
     scales, shifts = call.config.flag("scale", True), call.config.flag("center", True)
     scale = call.variable(0, "gamma") if scales else None
@@ -28,7 +28,7 @@ def _parameters(call: Call) -> tuple[Staged | None, Staged | None, int]:
     return scale, bias, scales + shifts
 
 
-def _axes(call: Call, rank: int) -> list[int]:
+def _axes(call: LayerCall, rank: int) -> list[int]:
     given = call.config.json("axis")
     axes = [-1 if given is None else given] if not isinstance(given, list) else given
     if not all(type(axis) is int and -rank <= axis < rank for axis in axes):
@@ -36,7 +36,7 @@ def _axes(call: Call, rank: int) -> list[int]:
     return [axis % rank for axis in axes]
 
 
-def _batch(call: Call) -> Staged:
+def _batch(call: LayerCall) -> Staged:
     """By the running statistics; in training, unless it is frozen, by those of the batch."""
     x = call.x()
     scale, bias, count = _parameters(call)
@@ -59,7 +59,7 @@ def _batch(call: Call) -> Staged:
     return out if known is None else call.layouts.last(out)
 
 
-def _layer(call: Call) -> Staged:
+def _layer(call: LayerCall) -> Staged:
     x, (scale, bias, _) = call.x(), _parameters(call)
     if call.config.flag("rms_scaling", False):
         raise call.unsupported("it scales by the root mean square alone")
@@ -67,12 +67,12 @@ def _layer(call: Call) -> Staged:
     return normalisation.layer_norm(x, scale, bias, _axes(call, x.ndim), epsilon)
 
 
-def _root_mean_square(call: Call) -> Staged:
+def _root_mean_square(call: LayerCall) -> Staged:
     x, epsilon = call.x(), call.config.number("epsilon", 1e-6)
     return normalisation.rms_norm(x, call.variable(0, "scale"), _axes(call, x.ndim), epsilon)
 
 
-def _group(call: Call) -> Staged:
+def _group(call: LayerCall) -> Staged:
     x = call.x()
     if _axes(call, x.ndim) != [x.ndim - 1]:
         raise call.unsupported("its channels are not last")
@@ -84,7 +84,7 @@ def _group(call: Call) -> Staged:
     return call.layouts.last(out)
 
 
-def _standard(call: Call) -> Staged:
+def _standard(call: LayerCall) -> Staged:
     """``(x - mean) / deviation`` by statistics that are kept, or its inverse."""
     x = call.x() if call.x().is_float else call.stage.cast(call.x(), "float32")
     kept = _axes(call, x.ndim)
@@ -96,7 +96,7 @@ def _standard(call: Call) -> Staged:
     return (x - call.stage.constant(mean)) / call.stage.constant(deviation)
 
 
-def _statistic(call: Call, name: str, number: int, shape: tuple[int, ...]) -> Array:
+def _statistic(call: LayerCall, name: str, number: int, shape: tuple[int, ...]) -> Array:
     """Numbers among the settings, or those that the layer has learned from data."""
     given = call.config.json(name)
     if given is None:

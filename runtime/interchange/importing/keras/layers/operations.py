@@ -13,7 +13,7 @@ from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
 
 _ONE = {
     "Absolute": "Abs", "Exp": "Exp", "Log": "Log", "Negative": "Neg", "Sqrt": "Sqrt",
@@ -40,7 +40,7 @@ def _two(kind: str) -> Operator:
     return lambda call: put(kind, _operand(call, 0), _operand(call, 1))
 
 
-def _operand(call: Call, number: int) -> Staged:
+def _operand(call: LayerCall, number: int) -> Staged:
     """An argument, a value or a number in the dtype of the other one."""
     given: Any = call.arguments[number] if number < len(call.arguments) else None
     if isinstance(given, Staged):
@@ -50,7 +50,7 @@ def _operand(call: Call, number: int) -> Staged:
     return call.stage.constant(np.asarray(given, call.x(1 - number).dtype))
 
 
-def _over(kind: str, call: Call) -> Staged:
+def _over(kind: str, call: LayerCall) -> Staged:
     axis: Any = call.config.json("axis")
     axis = call.keywords.get("axis", axis)
     axes = None if axis is None else tuple(axis) if isinstance(axis, list) else (axis,)

@@ -10,13 +10,13 @@ from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _MODES = {"nearest": "nearest", "bilinear": "linear"}
 
 
-def _pooling(kind: str, rank: int, call: Call) -> Staged:
+def _pooling(kind: str, rank: int, call: LayerCall) -> Staged:
     has_strides = call.config.json("strides") is not None
     y = windows.pool(
         kind, image(call, rank), call.config.wholes("pool_size", rank),
@@ -26,13 +26,13 @@ def _pooling(kind: str, rank: int, call: Call) -> Staged:
     return result(call, y)
 
 
-def _global(kind: str, rank: int, call: Call) -> Staged:
+def _global(kind: str, rank: int, call: LayerCall) -> Staged:
     keepdims = call.config.flag("keepdims", False)
     y = windows.pool_everywhere(kind, image(call, rank), keepdims)
     return result(call, y) if keepdims else y
 
 
-def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
+def _pairs(call: LayerCall, key: str, rank: int) -> list[tuple[int, int]]:
     """Two lengths for each spatial axis, given as one number, one for each axis, or pairs."""
     given: Any = call.config.json(key)
     parts = given if isinstance(given, list) else [given] * (rank if rank > 1 else 2)
@@ -46,20 +46,20 @@ def _pairs(call: Call, key: str, rank: int) -> list[tuple[int, int]]:
     return [(pair[0], pair[1]) for pair in found]
 
 
-def _padding(rank: int, call: Call) -> Staged:
+def _padding(rank: int, call: LayerCall) -> Staged:
     pairs = _pairs(call, "padding", rank)
     y = put("Pad", image(call, rank), widths=((0, 0), (0, 0), *pairs))
     return result(call, y)
 
 
-def _cropping(rank: int, call: Call) -> Staged:
+def _cropping(rank: int, call: LayerCall) -> Staged:
     x = image(call, rank)
     for axis, (before, after) in enumerate(_pairs(call, "cropping", rank), 2):
         x = call.stage.cut(x, axis, before, x.shape[axis] - after)
     return result(call, x)
 
 
-def _enlarged(call: Call) -> Staged:
+def _enlarged(call: LayerCall) -> Staged:
     """Every pixel repeated, or what lies between them interpolated."""
     x, size = image(call, 2), call.config.wholes("size", 2)
     mode = call.config.text("interpolation", "nearest")

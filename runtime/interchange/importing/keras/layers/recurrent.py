@@ -10,7 +10,7 @@ from gradwire.runtime.interchange.importing.meanings import recurrent
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.keras.call import Call, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
 
 _KINDS: dict[str, tuple[Literal["lstm", "gru", "rnn"], str, str]] = {
     "SimpleRNN": ("rnn", "n", "simple_rnn_cell"),
@@ -20,7 +20,7 @@ _KINDS: dict[str, tuple[Literal["lstm", "gru", "rnn"], str, str]] = {
 """What a layer is, its gates in order, and what its cell is called."""
 
 
-def _active(call: Call, config: Config, key: str, default: str) -> recurrent.Activation:
+def _active(call: LayerCall, config: Config, key: str, default: str) -> recurrent.Activation:
     """The activation that a setting names; of no use where it is an object of the user's."""
     given: Any = config.json(key)
     given = given.get("config") if isinstance(given, dict) else given
@@ -29,7 +29,7 @@ def _active(call: Call, config: Config, key: str, default: str) -> recurrent.Act
 
 
 def _run(
-    call: Call, config: Config, kind: str, given: list[Staged], inside: str, called: str
+    call: LayerCall, config: Config, kind: str, given: list[Staged], inside: str, called: str
 ) -> tuple[Staged, list[Staged]]:
     """All outputs of a layer over time (batch, time, units), in order of time, and the states.
 
@@ -63,7 +63,7 @@ def _run(
 
 
 def _layer(kind: str) -> Operator:
-    def recur(call: Call) -> Staged | tuple[Staged, ...]:
+    def recur(call: LayerCall) -> Staged | tuple[Staged, ...]:
         y, states = _run(call, call.config, kind, _initial(call), "cell", _KINDS[kind][2])
         if call.config.flag("return_sequences", False):
             backwards = call.config.flag("go_backwards", False)
@@ -75,7 +75,7 @@ def _layer(kind: str) -> Operator:
     return recur
 
 
-def _initial(call: Call) -> list[Staged]:
+def _initial(call: LayerCall) -> list[Staged]:
     """The states that the layer is given, as further arguments or by name."""
     if call.keywords.get("mask") is not None:
         raise call.unsupported("it has a mask")
@@ -88,7 +88,7 @@ def _initial(call: Call) -> list[Staged]:
     return found
 
 
-def _bidirectional(call: Call) -> Staged:
+def _bidirectional(call: LayerCall) -> Staged:
     """Two layers, one of them from the end; their outputs are joined at the same time."""
     ways = [_direction(call, way) for way in ("forward", "backward")]
     mode = call.config.text("merge_mode", "concat")
@@ -101,7 +101,7 @@ def _bidirectional(call: Call) -> Staged:
     return merged * 0.5 if mode == "ave" else merged
 
 
-def _direction(call: Call, way: str) -> Staged:
+def _direction(call: LayerCall, way: str) -> Staged:
     record: Any = call.config.json("backward_layer" if way == "backward" else "layer")
     record = call.config.json("layer") if record is None else record
     if not isinstance(record, dict) or record.get("class_name") not in _KINDS:

@@ -10,7 +10,7 @@ from gradwire.runtime.interchange.importing.meanings.elementwise import hypotenu
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 Function: TypeAlias = "Callable[[Staged, Staged], Staged]"
@@ -32,7 +32,7 @@ def _pair(function: Function) -> Operator:
 
 
 def _with_number(function: Function, swapped: bool = False) -> Operator:
-    def apply(call: Call) -> Staged:
+    def apply(call: MXNetCall) -> Staged:
         x = call.x()
         number = x.like(call.attributes.number("scalar"))
         return function(number, x) if swapped else function(x, number)

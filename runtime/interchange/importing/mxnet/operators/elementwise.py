@@ -12,7 +12,7 @@ from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
@@ -35,7 +35,7 @@ def _one(function: Callable[[Staged], Staged]) -> Operator:
     return lambda call: function(call.x())
 
 
-def _smooth_l1(call: Call) -> Staged:
+def _smooth_l1(call: MXNetCall) -> Staged:
     x, width = call.x(), call.attributes.number("scalar", 1.0) ** 2
     size = put("Abs", x)
     near = put("Square", x) * (0.5 * width)

@@ -8,13 +8,13 @@ from gradwire.runtime.interchange.importing.meanings import indexing, losses
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.meanings.losses import Reduction
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _NORMALISATIONS = {"null": "none", "batch": "batch", "valid": "valid"}
 
 
-def _make_loss(call: Call) -> Staged:
+def _make_loss(call: MXNetCall) -> Staged:
     scale, threshold = (
         call.attributes.number("grad_scale", 1.0),
         call.attributes.number("valid_thresh"),
@@ -27,7 +27,7 @@ def _make_loss(call: Call) -> Staged:
     )
 
 
-def _fixed(call: Call, label: Staged) -> Staged:
+def _fixed(call: MXNetCall, label: Staged) -> Staged:
     """A label, which gets no gradient."""
     passes = label.is_float and label.source is not None
     if passes and label.source is not None and label.source.block.type_name() != "Input":
@@ -35,12 +35,12 @@ def _fixed(call: Call, label: Staged) -> Staged:
     return label
 
 
-def _shown(call: Call, x: Staged) -> Staged:
+def _shown(call: MXNetCall, x: Staged) -> Staged:
     """What the output gives; what reads it sends nothing back."""
     return call.stage.block("StopGradient", x) if call.is_read else x
 
 
-def _softmax_output(call: Call) -> Staged:
+def _softmax_output(call: MXNetCall) -> Staged:
     """The softmax; its gradient is that of the cross-entropy with the labels.
 
     The labels are classes, of the shape of the scores without the axis of classes.
@@ -69,7 +69,7 @@ def _softmax_output(call: Call) -> Staged:
 def _regression(kind: Literal["linear", "absolute", "logistic"]) -> Operator:
     """A prediction whose gradient is that of a distance to the labels, by output of a sample."""
 
-    def operator(call: Call) -> Staged:
+    def operator(call: MXNetCall) -> Staged:
         x = call.x(0)
         label = call.stage.reshape(_fixed(call, call.x(1, x.shape)), x.shape)
         outputs = max(x.size // max(x.shape[0], 1), 1) if x.ndim else 1
@@ -89,7 +89,7 @@ def _distance(kind: str, x: Staged, label: Staged) -> Staged:
     return losses.binary(x, label, "sum", given="logits")
 
 
-def _cross_entropy(call: Call) -> Staged:
+def _cross_entropy(call: MXNetCall) -> Staged:
     """The sum of the cross-entropies of rows, an ordinary value."""
     scores = call.x(0)
     classes = indexing.whole(_fixed(call, call.x(1, scores.shape[:1])))

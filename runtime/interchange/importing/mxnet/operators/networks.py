@@ -11,14 +11,14 @@ from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _POOLS = {"max": "Max", "avg": "Avg", "sum": "Sum"}
 _EVERYWHERE = {"max": "Max", "avg": "Mean", "sum": "Sum"}
 
 
-def _fully_connected(call: Call) -> Staged:
+def _fully_connected(call: MXNetCall) -> Staged:
     x, units = call.x(0), call.attributes.whole("num_hidden")
     if x.ndim > 2 and call.attributes.flag("flatten", True):
         x = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
@@ -27,7 +27,7 @@ def _fully_connected(call: Call) -> Staged:
     return put("Linear", x, weight, bias)
 
 
-def _numbers(call: Call, rank: int, **defaults: int) -> list[tuple[int, ...]]:
+def _numbers(call: MXNetCall, rank: int, **defaults: int) -> list[tuple[int, ...]]:
     """Attributes with a number for each spatial axis; ``()`` means the default."""
     given = defaults.items()
     found = [call.attributes.wholes(key, ()) or (default,) * rank for key, default in given]
@@ -36,7 +36,7 @@ def _numbers(call: Call, rank: int, **defaults: int) -> list[tuple[int, ...]]:
     return found
 
 
-def _kernel(call: Call, x: Staged) -> tuple[int, ...]:
+def _kernel(call: MXNetCall, x: Staged) -> tuple[int, ...]:
     kernel = call.attributes.wholes("kernel", ())
     layout = call.attributes.text("layout")
     if layout and not layout.startswith("NC"):
@@ -46,7 +46,7 @@ def _kernel(call: Call, x: Staged) -> tuple[int, ...]:
     return kernel
 
 
-def _convolution(call: Call, transposed: bool = False) -> Staged:
+def _convolution(call: MXNetCall, transposed: bool = False) -> Staged:
     x, kernel = call.x(0), _kernel(call, call.x(0))
     stride, pad, dilation, more = _numbers(call, len(kernel), stride=1, pad=0, dilate=1, adj=0)
     if transposed and call.attributes.text("target_shape") not in ("", "()"):
@@ -60,7 +60,7 @@ def _convolution(call: Call, transposed: bool = False) -> Staged:
     return windows.conv(x, weight, bias, stride, pad, dilation, groups)
 
 
-def _pooling(call: Call) -> Staged:
+def _pooling(call: MXNetCall) -> Staged:
     x, kind = call.x(), call.attributes.text("pool_type", "max")
     if call.attributes.flag("global_pool"):
         return windows.pool_everywhere(call.choice("pool_type", _EVERYWHERE, "max"), x)
@@ -88,7 +88,7 @@ def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
     return pad + (stride - rest if rest else 0)
 
 
-def _leaky(call: Call) -> Staged:
+def _leaky(call: MXNetCall) -> Staged:
     x, slope = call.x(0), call.attributes.number("slope", 0.25)
     functions: dict[str, Callable[[], Staged]] = {
         "leaky": lambda: put("LeakyRelu", x, slope=slope),
@@ -100,7 +100,7 @@ def _leaky(call: Call) -> Staged:
     return call.choice("act_type", functions, "leaky")()
 
 
-def _softmax(kind: str, sign: int, call: Call) -> Staged:
+def _softmax(kind: str, sign: int, call: MXNetCall) -> Staged:
     if call.attributes.flag("use_length"):
         raise call.unsupported("it has lengths of rows")
     x, temperature = call.x(), call.attributes.number("temperature", 1.0)
@@ -109,14 +109,14 @@ def _softmax(kind: str, sign: int, call: Call) -> Staged:
     return put(kind, cooled, axis=call.attributes.whole("axis", -1))
 
 
-def _softmax_activation(call: Call) -> Staged:
+def _softmax_activation(call: MXNetCall) -> Staged:
     """Over channels, or over all but the first axis."""
     if call.attributes.text("mode", "instance") == "channel":
         return put("Softmax", call.x(), axis=1)
     return act.softmax_of_all(call.x())
 
 
-def _dropout(call: Call) -> Staged:
+def _dropout(call: MXNetCall) -> Staged:
     """Drops in training, or always; else everything passes."""
     drops = call.training or call.attributes.text("mode", "training") == "always"
     rate = call.attributes.number("p", 0.5)

@@ -8,11 +8,11 @@ from gradwire.runtime.interchange.importing.meanings import normalisation
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _batch_norm(call: Call) -> Staged:
+def _batch_norm(call: MXNetCall) -> Staged:
     """By the running statistics, or in training by those of the batch."""
     x, axis = call.x(0), call.attributes.whole("axis", 1)
     shape = (x.shape[axis],)
@@ -30,20 +30,20 @@ def _batch_norm(call: Call) -> Staged:
     return out
 
 
-def _layer_norm(call: Call) -> Staged:
+def _layer_norm(call: MXNetCall) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", -1)
     gamma, beta = (call.x(number, (x.shape[axis],)) for number in (1, 2))
     eps = call.attributes.number("eps", 1e-5)
     return normalisation.layer_norm(x, gamma, beta, (axis,), eps)
 
 
-def _instance_norm(call: Call) -> Staged:
+def _instance_norm(call: MXNetCall) -> Staged:
     x, channels = call.x(0), call.x(0).shape[1]
     gamma, beta = (call.x(number, (channels,)) for number in (1, 2))
     return normalisation.group_norm(x, channels, gamma, beta, call.attributes.number("eps", 1e-3))
 
 
-def _l2_norm(call: Call) -> Staged:
+def _l2_norm(call: MXNetCall) -> Staged:
     """Divided by the length of each instance, channel or pixel."""
     x, mode = call.x(), call.attributes.text("mode", "instance")
     last = x.ndim - 1

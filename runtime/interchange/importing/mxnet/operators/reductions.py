@@ -11,7 +11,7 @@ from gradwire.runtime.interchange.importing.meanings.shapes import flatten, reve
 from gradwire.runtime.interchange.importing.staged import named
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _BLOCKS = {
@@ -20,7 +20,7 @@ _BLOCKS = {
 }  # fmt: skip
 
 
-def _over(call: Call, rank: int) -> tuple[tuple[int, ...] | None, bool]:
+def _over(call: MXNetCall, rank: int) -> tuple[tuple[int, ...] | None, bool]:
     """Which axes a reduction has, and whether they stay."""
     axes = call.attributes.axes()
     if any(not -rank <= axis < rank for axis in axes or ()):
@@ -38,7 +38,7 @@ def _reduction(kind: str) -> Operator:
 def _choice(kind: str) -> Operator:
     """An index, which is a float here."""
 
-    def choose(call: Call) -> Staged:
+    def choose(call: MXNetCall) -> Staged:
         x, axes = call.x(), call.attributes.axes()
         y = place(kind, x, axes[0] if axes else None, call.attributes.flag("keepdims"))
         return call.stage.cast(named(y, call.name), x.dtype)
@@ -46,26 +46,26 @@ def _choice(kind: str) -> Operator:
     return choose
 
 
-def _norm(call: Call) -> Staged:
+def _norm(call: MXNetCall) -> Staged:
     x, order = call.x(), call.attributes.whole("ord", 2)
     if order not in (1, 2):
         raise call.unsupported(f"its ord is {order}")
     return reductions.norm(x, order, *_over(call, x.ndim))
 
 
-def _cumulative(call: Call) -> Staged:
+def _cumulative(call: MXNetCall) -> Staged:
     axes, x = call.attributes.axes(), call.x()
     x, axis = (flatten(x), 0) if axes is None else (x, axes[0])
     return reductions.running("CumulativeSum", x, axis)
 
 
-def _sides(call: Call, turn: Callable[[Staged], Staged]) -> list[Staged]:
+def _sides(call: MXNetCall, turn: Callable[[Staged], Staged]) -> list[Staged]:
     """Both inputs, turned where an attribute says so."""
     flags = [call.attributes.flag(key) for key in ("transpose_a", "transpose_b")]
     return [turn(call.x(i)) if flag else call.x(i) for i, flag in enumerate(flags)]
 
 
-def _dot(call: Call) -> Staged:
+def _dot(call: MXNetCall) -> Staged:
     """The last axis of one with the first of the other; each may be reversed before."""
     a, b = _sides(call, reverse)
     if b.ndim <= 2:

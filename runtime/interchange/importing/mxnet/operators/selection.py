@@ -10,11 +10,11 @@ from gradwire.runtime.interchange.importing.meanings import indexing
 from gradwire.runtime.interchange.importing.meanings.shapes import move
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _slice(call: Call) -> Staged:
+def _slice(call: MXNetCall) -> Staged:
     x = call.x()
     begin, end = call.attributes.bounds("begin"), call.attributes.bounds("end")
     step = call.attributes.bounds("step", ())
@@ -26,32 +26,32 @@ def _slice(call: Call) -> Staged:
     return x
 
 
-def _slice_axis(call: Call) -> Staged:
+def _slice_axis(call: MXNetCall) -> Staged:
     start, stop = (call.attributes.bounds(key, (0,))[0] for key in ("begin", "end"))
     if call.attributes.text("end") == "":
         stop = None
     return call.stage.cut(call.x(), call.attributes.whole("axis"), start, stop)
 
 
-def _slice_like(call: Call) -> Staged:
+def _slice_like(call: MXNetCall) -> Staged:
     x, like = call.x(0), call.x(1)
     for axis in call.attributes.axes("axes") or range(min(x.ndim, like.ndim)):
         x = call.stage.cut(x, axis, 0, like.shape[axis])
     return x
 
 
-def _within(call: Call, x: Staged, count: int) -> Staged:
+def _within(call: MXNetCall, x: Staged, count: int) -> Staged:
     """Indices with those outside at the ends, or wrapped around."""
     return indexing.inside(indexing.whole(x), count, call.attributes.text("mode", "clip"))
 
 
-def _take(call: Call) -> Staged:
+def _take(call: MXNetCall) -> Staged:
     x, axis = call.x(0), call.attributes.whole("axis", 0)
     places = _within(call, call.x(1), x.shape[axis])
     return indexing.gather(x, places, axis)
 
 
-def _pick(call: Call) -> Staged:
+def _pick(call: MXNetCall) -> Staged:
     """One element along an axis for each index, as that of the label in a row of scores."""
     x, axes = call.x(0), call.attributes.axes() or (-1,)
     axis = axes[0] % x.ndim
@@ -60,7 +60,7 @@ def _pick(call: Call) -> Staged:
     return indexing.pick(x, places, axis, call.attributes.flag("keepdims"))
 
 
-def _one_hot(call: Call) -> Staged:
+def _one_hot(call: MXNetCall) -> Staged:
     depth = call.attributes.whole("depth")
     dtype = call.attributes.text("dtype", "float32")
     on, off = (
@@ -70,12 +70,12 @@ def _one_hot(call: Call) -> Staged:
     return indexing.one_hot(indexing.whole(call.x()), depth, dtype, -1, on, off)
 
 
-def _gather_nd(call: Call) -> Staged:
+def _gather_nd(call: MXNetCall) -> Staged:
     """Along the first axis of the indices are tuples."""
     return indexing.gather_nd(call.x(0), move(indexing.whole(call.x(1)), 0, -1))
 
 
-def _where(call: Call) -> Staged:
+def _where(call: MXNetCall) -> Staged:
     condition, a, b = (call.x(number) for number in range(3))
     if condition.dtype != "bool":
         condition = call.stage.block("NotEqual", condition, condition.like(0))
@@ -84,7 +84,7 @@ def _where(call: Call) -> Staged:
     return call.block("Where", condition, a, b)
 
 
-def _embedding(call: Call) -> Staged:
+def _embedding(call: MXNetCall) -> Staged:
     rows, width = call.attributes.whole("input_dim"), call.attributes.whole("output_dim")
     places = _within(call, call.x(0), rows)
     return call.block("Embedding", places, call.x(1, (rows, width)))

@@ -12,12 +12,12 @@ from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.call import Call, Operator
+    from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
     from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _reshape(call: Call) -> Staged:
+def _reshape(call: MXNetCall) -> Staged:
     x, wanted = call.x(), call.attributes.wholes("shape", ())
     if not wanted and "target_shape" in call.attributes.texts:
         wanted = call.attributes.wholes("target_shape")
@@ -71,13 +71,13 @@ def _split(length: int, first: int, second: int) -> tuple[int, int]:
     return first, second
 
 
-def _transpose(call: Call) -> Staged:
+def _transpose(call: MXNetCall) -> Staged:
     x, axes = call.x(), call.attributes.axes("axes")
     order = axes or tuple(range(x.ndim))[::-1]
     return put("Transpose", x, perm=tuple(axis % max(x.ndim, 1) for axis in order))
 
 
-def _split_channels(call: Call) -> tuple[Staged, ...]:
+def _split_channels(call: MXNetCall) -> tuple[Staged, ...]:
     """Equal parts along an axis, which ``squeeze_axis`` drops."""
     x, axis = call.x(), call.attributes.whole("axis", 1)
     count = call.attributes.whole("num_outputs")
@@ -89,14 +89,14 @@ def _split_channels(call: Call) -> tuple[Staged, ...]:
     return tuple(parts)
 
 
-def _broadcast_to(call: Call) -> Staged:
+def _broadcast_to(call: MXNetCall) -> Staged:
     x, wanted = call.x(), call.attributes.wholes("shape", ())
     if len(wanted) != x.ndim:
         raise call.unsupported(f"{wanted} doesn't fit {x.shape}")
     return shapes.broadcast(x, wanted, keep=0)
 
 
-def _broadcast_axes(call: Call) -> Staged:
+def _broadcast_axes(call: MXNetCall) -> Staged:
     x = call.x()
     shape = list(x.shape)
     axes, lengths = call.attributes.wholes("axis", ()), call.attributes.wholes("size", ())
@@ -105,13 +105,13 @@ def _broadcast_axes(call: Call) -> Staged:
     return call.stage.broadcast(x, shape)
 
 
-def _broadcast_like(call: Call) -> Staged:
+def _broadcast_like(call: MXNetCall) -> Staged:
     if "lhs_axes" in call.attributes.texts:
         raise call.unsupported("only some axes are broadcast")
     return call.stage.broadcast(call.x(0), call.x(1).shape)
 
 
-def _repeat(call: Call) -> Staged:
+def _repeat(call: MXNetCall) -> Staged:
     axes = call.attributes.axes()
     return shapes.repeat(call.x(), call.attributes.whole("repeats"), axes[0] if axes else None)
 
@@ -120,7 +120,7 @@ def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
     return lambda call: meaning(call.x(), call.attributes.whole("block_size"))
 
 
-def _upsampling(call: Call) -> Staged:
+def _upsampling(call: MXNetCall) -> Staged:
     """Every pixel repeated to a square; other ways of enlarging have weights."""
     if call.attributes.text("sample_type") != "nearest" or len(call) != 1:
         raise call.unsupported("only one image, and its nearest pixels, are repeated")
@@ -128,7 +128,7 @@ def _upsampling(call: Call) -> Staged:
     return shapes.tile(x, (scale,) * (x.ndim - 2), inner=True)
 
 
-def _pad(call: Call) -> Staged:
+def _pad(call: MXNetCall) -> Staged:
     mode = call.attributes.text("mode", "constant")
     if mode not in ("constant", "edge", "reflect"):
         raise call.unsupported(f"its mode is {mode[:40]}")

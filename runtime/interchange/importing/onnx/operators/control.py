@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Item, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    RULES,
+    Item,
+    OperatorNode,
+    rule,
+)
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import cut_up
 from gradwire.runtime.interchange.importing.paging import name_like
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -21,7 +26,7 @@ MAX_UNROLLED = 1_000
 
 
 @rule("If")
-def _if(node: Node) -> tuple[Item, ...]:
+def _if(node: OperatorNode) -> tuple[Item, ...]:
     """The branch that a constant chooses, or a Where of both of them.
 
     Branches that differ in more than numbers must be chosen by the numbers of an example.
@@ -44,12 +49,12 @@ def _are_alike(one: Item, other: Item) -> bool:
     return (one.shape, one.dtype) == (other.shape, other.dtype)
 
 
-def _where(node: Node, choice: Staged, one: Item, other: Item) -> Staged:
+def _where(node: OperatorNode, choice: Staged, one: Item, other: Item) -> Staged:
     return node.stage.block("Where", choice, _value(node, one), _value(node, other))
 
 
 @rule("Loop")
-def _loop(node: Node) -> tuple[Item, ...]:
+def _loop(node: OperatorNode) -> tuple[Item, ...]:
     """A Scan where the number of steps is known and large, else blocks for every step."""
     condition, limit = node.get(1), node.known_integer(0) if node.has(0) else None
     if limit is not None and limit > UNROLLED and (condition is None or _is_true(condition)):
@@ -63,7 +68,7 @@ def _is_true(condition: Staged) -> bool:
     return condition.array is not None and bool(condition.array.all())
 
 
-def _loop_as_scan(node: Node, steps: int) -> tuple[Item, ...] | None:
+def _loop_as_scan(node: OperatorNode, steps: int) -> tuple[Item, ...] | None:
     """None where the steps differ in more than numbers, or the loop may end before."""
     state = {f"state_{i}": item for i, item in enumerate(node.inputs[2:])}
     if not all(isinstance(item, Staged) for item in state.values()):
@@ -98,7 +103,7 @@ class _TooLongError(UnsupportedError):
     """A loop runs for so long that no other form of it helps."""
 
 
-def _unrolled_loop(node: Node, limit: int | None) -> tuple[Item, ...]:
+def _unrolled_loop(node: OperatorNode, limit: int | None) -> tuple[Item, ...]:
     body, state, condition = node.body("body"), list(node.inputs[2:]), node.get(1)
     stacked: list[list[Staged]] = [[] for _ in body.output[1 + len(state) :]]
     step = 0
@@ -121,14 +126,14 @@ def _unrolled_loop(node: Node, limit: int | None) -> tuple[Item, ...]:
     return *state, *(node.stage.block("Stack", *values, axis=0) for values in stacked)
 
 
-def _value(node: Node, item: Item) -> Staged:
+def _value(node: OperatorNode, item: Item) -> Staged:
     if not isinstance(item, Staged):
         raise node.unsupported("its body gives no value")
     return item
 
 
 @rule("Scan")
-def _scan(node: Node) -> tuple[Item, ...]:
+def _scan(node: OperatorNode) -> tuple[Item, ...]:
     """Over slices of inputs along an axis each, in either direction."""
     if node.opset < 9:
         raise node.unsupported("the form of opset 8")
@@ -165,7 +170,7 @@ def _to_axis(x: Staged, axis: int) -> Staged:
 
 
 def _scanned(
-    node: Node, state: Sequence[Staged], over: Sequence[Staged], steps: int
+    node: OperatorNode, state: Sequence[Staged], over: Sequence[Staged], steps: int
 ) -> tuple[list[Staged], list[Staged]]:
     body, stage = node.body("body"), node.stage
     if steps > UNROLLED:
@@ -186,7 +191,7 @@ def _scanned(
 
 
 def _as_scan(
-    node: Node, state: Mapping[str, Staged], over: Sequence[Staged], steps: int
+    node: OperatorNode, state: Mapping[str, Staged], over: Sequence[Staged], steps: int
 ) -> tuple[list[Staged], list[Staged]]:
     body = node.body("body")
     given = {f"over_{i}": x for i, x in enumerate(over)}
@@ -212,7 +217,7 @@ RULES |= {
 }
 
 
-def _place(node: Node, index: int, extra: int = 0) -> int:
+def _place(node: OperatorNode, index: int, extra: int = 0) -> int:
     """A place in a sequence, counted from the front."""
     place, length = node.known_integer(index), len(node.sequence())
     if not -length <= place < length + extra:
@@ -221,28 +226,28 @@ def _place(node: Node, index: int, extra: int = 0) -> int:
 
 
 @rule("OptionalGetElement")
-def _optional(node: Node) -> Item:
+def _optional(node: OperatorNode) -> Item:
     if not node.has(0):
         raise node.unsupported("there is no element")
     return node.inputs[0]
 
 
 @rule("SequenceInsert")
-def _insert(node: Node) -> list[Staged]:
+def _insert(node: OperatorNode) -> list[Staged]:
     items = list(node.sequence())
     items.insert(_place(node, 2, extra=1) if node.has(2) else len(items), node.x(1))
     return items
 
 
 @rule("SequenceErase")
-def _erase(node: Node) -> list[Staged]:
+def _erase(node: OperatorNode) -> list[Staged]:
     items = list(node.sequence())
     del items[_place(node, 1) if node.has(1) else -1]
     return items
 
 
 @rule("SplitToSequence")
-def _split_to_sequence(node: Node) -> list[Staged]:
+def _split_to_sequence(node: OperatorNode) -> list[Staged]:
     x, axis, stage = node.x(), node.axis(0), node.stage
     length = x.shape[axis]
     if not node.has(1):
@@ -260,7 +265,7 @@ def _split_to_sequence(node: Node) -> list[Staged]:
 
 
 @rule("ConcatFromSequence")
-def _concat_from_sequence(node: Node) -> Staged:
+def _concat_from_sequence(node: OperatorNode) -> Staged:
     items = node.sequence()
     kind = "Stack" if node.integer("new_axis") else "Concat"
     axis = node.axis(0, items[0].ndim + (kind == "Stack")) if items else 0
@@ -270,7 +275,7 @@ def _concat_from_sequence(node: Node) -> Staged:
 
 
 @rule("SequenceMap")
-def _sequence_map(node: Node) -> tuple[Item, ...]:
+def _sequence_map(node: OperatorNode) -> tuple[Item, ...]:
     """The body for each item, with the items of other sequences or values beside."""
     body, items = node.body("body"), node.sequence()
     results = []

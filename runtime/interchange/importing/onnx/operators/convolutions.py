@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.interchange.importing.meanings import windows
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -15,7 +15,7 @@ MAX_PLACES = 2**26
 """Elements in all windows along an axis."""
 
 
-class Windows(NamedTuple):
+class OnnxWindows(NamedTuple):
     """How windows lie over the axes after the batch and the channels, as meanings take it."""
 
     stride: tuple[int, ...]
@@ -23,7 +23,7 @@ class Windows(NamedTuple):
     dilation: tuple[int, ...]
 
 
-def windows_of(node: Node, size: Sequence[int]) -> Windows:
+def windows_of(node: OperatorNode, size: Sequence[int]) -> OnnxWindows:
     """The windows of a node. Raises UnsupportedError where its numbers don't fit each other."""
     rank = len(size)
     stride = node.integers("strides") or (1,) * rank
@@ -37,11 +37,11 @@ def windows_of(node: Node, size: Sequence[int]) -> Windows:
     for n, ends, k in zip(lengths, padding, size, strict=True):
         if (n + max(ends[0], 0) + max(ends[1], 0)) * k > MAX_PLACES:
             raise node.unsupported(f"windows of {k} elements over {n} with padding {ends}")
-    return Windows(stride, padding, dilation)
+    return OnnxWindows(stride, padding, dilation)
 
 
 def _padding(
-    node: Node,
+    node: OperatorNode,
     lengths: Sequence[int],
     size: Sequence[int],
     stride: Sequence[int],
@@ -63,7 +63,7 @@ def _padding(
     return [(pads[i], pads[i + rank]) for i in range(rank)]
 
 
-def convolved(node: Node, x: Staged, weight: Staged, bias: Staged | None = None) -> Staged:
+def convolved(node: OperatorNode, x: Staged, weight: Staged, bias: Staged | None = None) -> Staged:
     """The convolution that a node says, of values."""
     if weight.ndim != x.ndim:
         raise node.unsupported(f"a weight of {weight.ndim} axes for x of {x.ndim}")
@@ -72,12 +72,12 @@ def convolved(node: Node, x: Staged, weight: Staged, bias: Staged | None = None)
 
 
 @rule("Conv")
-def _conv(node: Node) -> Staged:
+def _conv(node: OperatorNode) -> Staged:
     return convolved(node, node.x(0), node.x(1), node.get(2))
 
 
 @rule("ConvTranspose")
-def _conv_transpose(node: Node) -> Staged:
+def _conv_transpose(node: OperatorNode) -> Staged:
     """``output_shape`` or SAME say the lengths of the result, and so the padding."""
     x, weight, automatic = node.x(0), node.x(1), node.text("auto_pad", "NOTSET")
     stride, padding, dilation = windows_of(node, weight.shape[2:])
@@ -92,7 +92,7 @@ def _conv_transpose(node: Node) -> Staged:
 
 
 @rule("Col2Im")
-def _col_to_image(node: Node) -> Staged:
+def _col_to_image(node: OperatorNode) -> Staged:
     image, block = node.known_integers(1) or [], node.known_integers(2) or []
     rank = len(image)
     stride, dilation = (node.integers(key) or (1,) * rank for key in ("strides", "dilations"))

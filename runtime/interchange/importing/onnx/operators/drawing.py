@@ -6,21 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    RULES,
+    OperatorNode,
+    Rule,
+    rule,
+)
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _remark(node: Node) -> None:
+def _remark(node: OperatorNode) -> None:
     node.stage.remark(
         "lost", f"{node.operator}: its random numbers are drawn by another generator."
     )
 
 
 @rule("Dropout")
-def _dropout(node: Node) -> tuple[Staged, Staged | None]:
+def _dropout(node: OperatorNode) -> tuple[Staged, Staged | None]:
     """A block also where nothing is dropped, so that it can be set to training."""
     x, stage = node.x(), node.stage
     ratio = float(node.known(1).item()) if node.has(1) else node.number("ratio", 0.5)
@@ -38,7 +43,7 @@ def _dropout(node: Node) -> tuple[Staged, Staged | None]:
 def _random(kind: str, first: tuple[str, str, float], second: tuple[str, str, float]) -> Rule:
     """A block that draws; its parameters are named by the attribute, with a default."""
 
-    def drawn(node: Node) -> Staged:
+    def drawn(node: OperatorNode) -> Staged:
         like = node.operator.endswith("Like")
         shape = node.x().shape if like else node.integers("shape") or ()
         dtype = node.dtype("dtype", node.x().dtype if like else "float32")

@@ -9,7 +9,12 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    RULES,
+    OperatorNode,
+    Rule,
+    rule,
+)
 from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -39,7 +44,7 @@ def _block(kind: str) -> Rule:
     return lambda node: node.stage.block(kind, *aligned(node))
 
 
-def aligned(node: Node) -> list[Staged]:
+def aligned(node: OperatorNode) -> list[Staged]:
     """The inputs; the second one gets axes behind its own where an old model says so."""
     values = node.values()
     if node.integer("broadcast") and "axis" in node.attributes and len(values) == 2:
@@ -49,7 +54,7 @@ def aligned(node: Node) -> list[Staged]:
     return values
 
 
-def _two(node: Node) -> tuple[Staged, Staged]:
+def _two(node: OperatorNode) -> tuple[Staged, Staged]:
     first, second = aligned(node)
     return first, second
 
@@ -59,7 +64,7 @@ def _bits(op: str) -> Rule:
 
 
 @rule("Pow")
-def _pow(node: Node) -> Staged:
+def _pow(node: OperatorNode) -> Staged:
     """Has the dtype of the base."""
     (base, exponent), stage = _two(node), node.stage
     if exponent.is_float and not base.is_float:
@@ -68,33 +73,33 @@ def _pow(node: Node) -> Staged:
     return stage.cast(put("Pow", base, stage.cast(exponent, base.dtype)), base.dtype)
 
 
-def _bound(node: Node, index: int, attribute: str) -> Staged | None:
+def _bound(node: OperatorNode, index: int, attribute: str) -> Staged | None:
     if node.has(index):
         return node.x(index)
     return node.x().like(node.number(attribute)) if attribute in node.attributes else None
 
 
-def _sum(node: Node) -> Staged:
+def _sum(node: OperatorNode) -> Staged:
     values = node.values()
     return node.stage.block("AddN", *values) if len(values) > 2 else el.fold("Add", values)
 
 
 @rule("Selu")
-def _selu(node: Node) -> Staged:
+def _selu(node: OperatorNode) -> Staged:
     if not node.attributes:
         return put("Selu", node.x())
     return act.elu(node.x(), node.number("alpha", 1.6732632), node.number("gamma", 1.0507010))
 
 
 @rule("PRelu")
-def _p_relu(node: Node) -> Staged:
+def _p_relu(node: OperatorNode) -> Staged:
     x, slope = node.x(0), node.x(1)
     one_a_channel = node.opset < 7 and slope.ndim == 1
     return act.prelu(x, slope) if one_a_channel else put("PRelu", x, slope)
 
 
 @rule("Shrink")
-def _shrink(node: Node) -> Staged:
+def _shrink(node: OperatorNode) -> Staged:
     """Of whole numbers too, which are cut off to whole numbers again."""
     given, edge, bias = node.x(), node.number("lambd", 0.5), node.number("bias")
     x = given if given.is_float else given.stage.cast(given, "float64")
@@ -103,7 +108,7 @@ def _shrink(node: Node) -> Staged:
 
 
 @rule("IsInf")
-def _is_inf(node: Node) -> Staged:
+def _is_inf(node: OperatorNode) -> Staged:
     x = node.x()
     positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
     if not (positive or negative):
@@ -143,7 +148,7 @@ RULES.update({
 
 
 @rule("Constant")
-def _constant(node: Node) -> Staged:
+def _constant(node: OperatorNode) -> Staged:
     for name, (field, dtype) in _NUMBERS.items():
         if name in node.attributes:
             numbers = getattr(node.attributes[name], field)
@@ -154,7 +159,7 @@ def _constant(node: Node) -> Staged:
 
 
 @rule("BitCast")
-def _bit_cast(node: Node) -> Staged:
+def _bit_cast(node: OperatorNode) -> Staged:
     """Other numbers with the same bits, which only constants can be."""
     x, dtype = node.x(), DTYPES.get(node.integer("to"))
     if x.array is None or dtype is None or np.dtype(dtype).itemsize != x.array.dtype.itemsize:

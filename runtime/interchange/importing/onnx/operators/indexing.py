@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import indexing
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
 @rule("Gather")
-def _gather(node: Node) -> Staged:
+def _gather(node: OperatorNode) -> Staged:
     """Rows of a weight are an Embedding."""
     x, indices, axis = node.x(), node.x(1), node.axis(0)
     weight = x.source is not None and x.source.block.type_name() == "Variable"
@@ -24,7 +24,7 @@ def _gather(node: Node) -> Staged:
 
 
 @rule("GatherND")
-def _gather_nd(node: Node) -> Staged:
+def _gather_nd(node: OperatorNode) -> Staged:
     x, indices, batch = node.x(), node.x(1), node.integer("batch_dims")
     reach = batch + indices.shape[-1]
     if reach > x.ndim or not indices.shape[-1]:
@@ -33,7 +33,7 @@ def _gather_nd(node: Node) -> Staged:
 
 
 @rule("OneHot")
-def _one_hot(node: Node) -> Staged:
+def _one_hot(node: OperatorNode) -> Staged:
     values, stage, depth = node.x(2), node.stage, node.known_integer(1)
     indices = indexing.inside(stage.cast(node.x(), "int64"), depth)
     off, on = (stage.reshape(stage.cut(values, 0, i, i + 1), ()) for i in range(2))
@@ -42,7 +42,7 @@ def _one_hot(node: Node) -> Staged:
 
 
 @rule("Compress")
-def _compress(node: Node) -> Staged:
+def _compress(node: OperatorNode) -> Staged:
     x, kept = node.x(), np.flatnonzero(node.known(1))
     if "axis" not in node.attributes:
         return node.stage.take(node.stage.reshape(x, (x.size,)), kept, 0)
@@ -50,7 +50,7 @@ def _compress(node: Node) -> Staged:
 
 
 @rule("Unique")
-def _unique(node: Node) -> tuple[Staged, ...]:
+def _unique(node: OperatorNode) -> tuple[Staged, ...]:
     """Known numbers without repetitions, sorted or as they come first."""
     x = node.known(0)
     axis = node.axis(0) if "axis" in node.attributes else None
@@ -66,13 +66,13 @@ def _unique(node: Node) -> tuple[Staged, ...]:
     return tuple(node.stage.constant(array) for array in (values, *indices))
 
 
-def _mode(node: Node) -> str:
+def _mode(node: OperatorNode) -> str:
     """How updates change what is there."""
     return {"none": "set"}.get(node.text("reduction", "none"), node.text("reduction"))
 
 
 @rule("TensorScatter")
-def _tensor_scatter(node: Node) -> Staged:
+def _tensor_scatter(node: OperatorNode) -> Staged:
     """Updates written into a cache, from a place on that differs by batch."""
     past, update, stage = node.x(0), node.x(1), node.stage
     axis, circular = node.integer("axis", -2) % past.ndim, node.text("mode", "linear") == "circular"

@@ -24,7 +24,7 @@ Item: TypeAlias = "Staged | list[Staged] | None"
 """What a name in a graph stands for: a value, a sequence of values, or nothing (optional)."""
 Result: TypeAlias = "Item | tuple[Item, ...]"
 """The outputs of a node; several are a tuple."""
-Rule: TypeAlias = "Callable[[Node], Result | NotImplementedType]"
+Rule: TypeAlias = "Callable[[OperatorNode], Result | NotImplementedType]"
 """What makes blocks of a node; NotImplemented leaves it to the operator's body in the standard."""
 
 
@@ -42,7 +42,7 @@ class Graphs(Protocol):
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class OperatorNode:
     """Inputs by position, attributes by name, and the stage that the node's blocks go to."""
 
     operator: str

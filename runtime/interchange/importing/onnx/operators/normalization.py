@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings import normalisation
 from gradwire.runtime.interchange.importing.meanings.reductions import mean_and_variance
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, rule
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _epsilon(node: Node) -> float:
+def _epsilon(node: OperatorNode) -> float:
     return node.number("epsilon", 1e-5)
 
 
 @rule("BatchNormalization")
-def _batch_normalization(node: Node) -> tuple[Staged, ...]:
+def _batch_normalization(node: OperatorNode) -> tuple[Staged, ...]:
     """By the statistics it keeps, or in training by those of the batch."""
     x, scale, bias, mean, variance = (node.x(i) for i in range(5))
     training = node.training or bool(node.integer("training_mode"))
@@ -30,7 +30,7 @@ def _batch_normalization(node: Node) -> tuple[Staged, ...]:
 
 
 @rule("GroupNormalization")
-def _group_normalization(node: Node) -> Staged:
+def _group_normalization(node: OperatorNode) -> Staged:
     x, stage, groups = node.x(), node.stage, node.integer("num_groups")
     scale, bias = node.x(1), node.x(2)
     each = x.shape[1] // groups
@@ -41,7 +41,7 @@ def _group_normalization(node: Node) -> Staged:
 
 
 @rule("LayerNormalization")
-def _layer_normalization(node: Node) -> Staged | tuple[Staged, ...]:
+def _layer_normalization(node: OperatorNode) -> Staged | tuple[Staged, ...]:
     x, scale, bias = node.x(), node.x(1), node.get(2)
     axes = range(node.axis(-1), x.ndim)
     plain = not (node.wants(1) or node.wants(2))
@@ -57,7 +57,7 @@ def _fit(x: Staged, axes: Sequence[int], *parameters: Staged | None) -> bool:
 
 
 @rule("RMSNormalization", "SimplifiedLayerNormalization")
-def _rms_normalization(node: Node) -> Staged:
+def _rms_normalization(node: OperatorNode) -> Staged:
     x, scale = node.x(), node.x(1)
     axes = range(node.axis(-1), x.ndim)
     if _fit(x, axes, scale):
@@ -66,7 +66,7 @@ def _rms_normalization(node: Node) -> Staged:
 
 
 @rule("MeanVarianceNormalization")
-def _mean_variance(node: Node) -> Staged:
+def _mean_variance(node: OperatorNode) -> Staged:
     x, axes = node.x(), node.integers("axes") or (0, 2, 3)
     mean, variance = mean_and_variance(x, axes)
     return (x - mean) / (put("Sqrt", variance) + 1e-9)

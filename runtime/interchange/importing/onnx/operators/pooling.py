@@ -9,8 +9,11 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import windows
 from gradwire.runtime.interchange.importing.meanings.shapes import pad
-from gradwire.runtime.interchange.importing.onnx.operators.convolutions import Windows, windows_of
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.convolutions import (
+    OnnxWindows,
+    windows_of,
+)
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import MAX_PARTS
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _size(node: Node) -> tuple[int, ...]:
+def _size(node: OperatorNode) -> tuple[int, ...]:
     return node.integers("kernel_shape") or ()
 
 
-def _pooled(kind: str, node: Node, x: Staged) -> Staged:
+def _pooled(kind: str, node: OperatorNode, x: Staged) -> Staged:
     """The pooling that a node says, of a value."""
     size, ceil = _size(node), bool(node.integer("ceil_mode"))
     counted = kind != "Avg" or bool(node.integer("count_include_pad"))
@@ -30,7 +33,7 @@ def _pooled(kind: str, node: Node, x: Staged) -> Staged:
 
 
 @rule("MaxPool")
-def _max_pool(node: Node) -> Staged | tuple[Staged, Staged]:
+def _max_pool(node: OperatorNode) -> Staged | tuple[Staged, Staged]:
     x = node.x()
     if node.wants(1):
         return _with_indices(node, x, windows_of(node, _size(node)))
@@ -39,7 +42,7 @@ def _max_pool(node: Node) -> Staged | tuple[Staged, Staged]:
     return node.stage.cast(_pooled("Max", node, node.stage.cast(x, "float64")), x.dtype)
 
 
-def _with_indices(node: Node, x: Staged, how: Windows) -> tuple[Staged, Staged]:
+def _with_indices(node: OperatorNode, x: Staged, how: OnnxWindows) -> tuple[Staged, Staged]:
     """The largest of each window and where it is in x."""
     size, lengths, counts = _size(node), x.shape[2:], _counts(node, x, how)
     if math.prod(size) > MAX_PARTS:
@@ -66,7 +69,7 @@ def _with_indices(node: Node, x: Staged, how: Windows) -> tuple[Staged, Staged]:
     return largest, indices
 
 
-def _counts(node: Node, x: Staged, how: Windows) -> list[int]:
+def _counts(node: OperatorNode, x: Staged, how: OnnxWindows) -> list[int]:
     """How many windows there are along each axis."""
     found = []
     for n, k, s, d, ends in zip(
@@ -79,7 +82,7 @@ def _counts(node: Node, x: Staged, how: Windows) -> list[int]:
 
 
 @rule("MaxUnpool")
-def _max_unpool(node: Node) -> Staged:
+def _max_unpool(node: OperatorNode) -> Staged:
     """Each number put back where it was the largest of its window; zeros around it."""
     x, indices, stage = node.x(0), node.x(1), node.stage
     shape = node.known_integers(2)
@@ -102,7 +105,7 @@ def _max_unpool(node: Node) -> Staged:
     return pad(stage.reshape(y, given), widths)
 
 
-def _order(node: Node) -> float:
+def _order(node: OperatorNode) -> float:
     return float(node.integer("p", 2))
 
 

@@ -8,7 +8,12 @@ from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import losses, products
 from gradwire.runtime.interchange.importing.meanings.indexing import one_hot
 from gradwire.runtime.interchange.importing.onnx.operators.elementwise import aligned
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    RULES,
+    OperatorNode,
+    Rule,
+    rule,
+)
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @rule("Gemm")
-def _gemm(node: Node) -> Staged:
+def _gemm(node: OperatorNode) -> Staged:
     """A Linear block where it is one, with a weight (out, in)."""
     a, b, c, stage = node.x(0), node.x(1), node.get(2), node.stage
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
@@ -35,7 +40,7 @@ def _gemm(node: Node) -> Staged:
 
 
 @rule("MatMul")
-def _mat_mul(node: Node) -> Staged:
+def _mat_mul(node: OperatorNode) -> Staged:
     """A Linear block where the right side is a weight (out, in) that is transposed for it."""
     a, b = node.x(0), node.x(1)
     weight = _turned(b)
@@ -57,7 +62,7 @@ def _is_variable(x: Staged) -> bool:
 
 
 @rule("Add")
-def _add(node: Node) -> Staged:
+def _add(node: OperatorNode) -> Staged:
     """A Linear block with its bias, where both are of one module."""
     first, second = aligned(node)
     for linear, bias in ((first, second), (second, first)):
@@ -80,13 +85,13 @@ def _softmax(kind: str) -> Rule:
 
 
 @rule("Hardmax")
-def _hardmax(node: Node) -> Staged:
+def _hardmax(node: OperatorNode) -> Staged:
     x, axis = node.x(), node.axis(-1 if node.opset >= 13 else 1)
     return one_hot(put("ArgMax", x, axis=axis), x.shape[axis], x.dtype, axis)
 
 
 @rule("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
-def _likelihood_loss(node: Node) -> tuple[Staged, Staged]:
+def _likelihood_loss(node: OperatorNode) -> tuple[Staged, Staged]:
     """Of classes along axis 1; the second output are the logarithms of probabilities."""
     x, labels = node.x(), node.stage.cast(node.x(1), "int64")
     scores = put("LogSoftmax", x, axis=1) if node.operator == "SoftmaxCrossEntropyLoss" else x
@@ -104,7 +109,7 @@ _PLAIN = {"is_causal", "scale", "q_num_heads", "kv_num_heads"}
 
 
 @rule("Attention")
-def _attention(node: Node) -> Staged | NotImplementedType:
+def _attention(node: OperatorNode) -> Staged | NotImplementedType:
     """One block, unless it keeps keys and values, has a cap or a window, or shares heads."""
     query, key, value, mask = node.x(0), node.x(1), node.x(2), node.get(3)
     heads = node.integer("q_num_heads"), node.integer("kv_num_heads")

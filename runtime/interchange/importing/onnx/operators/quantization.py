@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.onnx.operators.convolutions import convolved
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -20,7 +20,7 @@ def saturated(y: Staged, dtype: str) -> Staged:
     return stage.cast(stage.block("Clip", stage.block("Round", y), min=low, max=high), dtype)
 
 
-def _spread(node: Node, given: Staged, x: Staged) -> Staged:
+def _spread(node: OperatorNode, given: Staged, x: Staged) -> Staged:
     """Scales or zero points in a shape that broadcasts: one, one a channel, or one a block."""
     stage, axis = node.stage, node.integer("axis", 1)
     if given.size == 1 and given.ndim <= 1:
@@ -36,7 +36,7 @@ def _spread(node: Node, given: Staged, x: Staged) -> Staged:
 
 
 @rule("QuantizeLinear")
-def _quantize(node: Node) -> Staged:
+def _quantize(node: OperatorNode) -> Staged:
     x, stage = node.x(), node.stage
     dtype = node.x(2).dtype if node.has(2) else node.dtype("output_dtype", "uint8")
     if np.dtype(dtype).kind == "f":
@@ -49,7 +49,7 @@ def _quantize(node: Node) -> Staged:
 
 
 @rule("DequantizeLinear")
-def _dequantize(node: Node) -> Staged:
+def _dequantize(node: OperatorNode) -> Staged:
     x, stage, scale = node.x(), node.stage, node.x(1)
     y = stage.cast(x, "float32")
     if node.has(2):
@@ -59,7 +59,7 @@ def _dequantize(node: Node) -> Staged:
 
 
 @rule("DynamicQuantizeLinear")
-def _dynamic(node: Node) -> tuple[Staged, ...]:
+def _dynamic(node: OperatorNode) -> tuple[Staged, ...]:
     x, stage = node.x(), node.stage
     low = stage.block("Minimum", stage.block("Min", x), x.like(0))
     high = stage.block("Maximum", stage.block("Max", x), x.like(0))
@@ -69,7 +69,9 @@ def _dynamic(node: Node) -> tuple[Staged, ...]:
     return saturated(shifted, "uint8"), scale, zero
 
 
-def _shifted(node: Node, x: Staged, zero: Staged | None, dtype: str, column: bool) -> Staged:
+def _shifted(
+    node: OperatorNode, x: Staged, zero: Staged | None, dtype: str, column: bool
+) -> Staged:
     """``x - zero`` in a wide dtype; a vector of zero points is one a row, or a column."""
     stage = node.stage
     wide = stage.cast(x, dtype)
@@ -83,14 +85,14 @@ def _shifted(node: Node, x: Staged, zero: Staged | None, dtype: str, column: boo
 
 
 @rule("MatMulInteger")
-def _mat_mul_integer(node: Node) -> Staged:
+def _mat_mul_integer(node: OperatorNode) -> Staged:
     a = _shifted(node, node.x(0), node.get(2), "int32", column=False)
     b = _shifted(node, node.x(1), node.get(3), "int32", column=True)
     return node.stage.cast(a @ b, "int32")
 
 
 @rule("QLinearMatMul")
-def _linear_mat_mul(node: Node) -> Staged:
+def _linear_mat_mul(node: OperatorNode) -> Staged:
     stage = node.stage
     a = _shifted(node, node.x(0), node.x(2), "float64", column=False)
     b = _shifted(node, node.x(3), node.x(5), "float64", column=True)
@@ -100,7 +102,7 @@ def _linear_mat_mul(node: Node) -> Staged:
     return saturated(stage.block("Round", y) + stage.cast(zero, "float64"), zero.dtype)
 
 
-def _by_filter(node: Node, given: Staged | None, rank: int) -> Staged | None:
+def _by_filter(node: OperatorNode, given: Staged | None, rank: int) -> Staged | None:
     """Numbers of a convolution's filters, one or one each."""
     if given is None:
         return None
@@ -108,7 +110,9 @@ def _by_filter(node: Node, given: Staged | None, rank: int) -> Staged | None:
     return node.stage.cast(node.stage.reshape(given, shape), "float64")
 
 
-def _conv(node: Node, x: Staged, weight: Staged, zeros: tuple[Staged | None, ...]) -> Staged:
+def _conv(
+    node: OperatorNode, x: Staged, weight: Staged, zeros: tuple[Staged | None, ...]
+) -> Staged:
     stage = node.stage
     wide = [stage.cast(given, "float64") for given in (x, weight)]
     for i, zero in enumerate(zeros):
@@ -118,13 +122,13 @@ def _conv(node: Node, x: Staged, weight: Staged, zeros: tuple[Staged | None, ...
 
 
 @rule("ConvInteger")
-def _conv_integer(node: Node) -> Staged:
+def _conv_integer(node: OperatorNode) -> Staged:
     y = _conv(node, node.x(0), node.x(1), (node.get(2), node.get(3)))
     return node.stage.cast(y, "int32")
 
 
 @rule("QLinearConv")
-def _linear_conv(node: Node) -> Staged:
+def _linear_conv(node: OperatorNode) -> Staged:
     stage, weight = node.stage, node.x(3)
     y = _conv(node, node.x(0), weight, (node.x(2), node.x(5)))
     if node.has(8):

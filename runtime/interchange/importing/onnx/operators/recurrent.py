@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gradwire.runtime.interchange.importing.meanings import recurrent
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _DEFAULTS = {
 
 
 @rule(*_KINDS)
-def _recurrent(node: Node) -> tuple[Staged | None, ...]:
+def _recurrent(node: OperatorNode) -> tuple[Staged | None, ...]:
     stage, batch_first = node.stage, node.integer("layout")
     x = stage.transpose(node.x(), (1, 0, 2)) if batch_first else node.x()
     ends = [_run(node, x, index) for index in range(node.x(1).shape[0])]
@@ -46,7 +46,7 @@ def _recurrent(node: Node) -> tuple[Staged | None, ...]:
     return every, *last
 
 
-def _run(node: Node, x: Staged, index: int) -> dict[str, Staged]:
+def _run(node: OperatorNode, x: Staged, index: int) -> dict[str, Staged]:
     """All hidden states of a direction as ``y``, and what it ends with as ``h`` and ``c``."""
     state = {"h": _start(node, 5, index, x)}
     if node.operator == "LSTM":
@@ -57,12 +57,12 @@ def _run(node: Node, x: Staged, index: int) -> dict[str, Staged]:
     return recurrent.layer(_cell(node, index), x, state, name, backwards, lengths)
 
 
-def _own(node: Node, slot: int, index: int) -> Staged | None:
+def _own(node: OperatorNode, slot: int, index: int) -> Staged | None:
     """What an input has for a direction."""
     return node.stage.select(node.x(slot), 0, index) if node.has(slot) else None
 
 
-def _cell(node: Node, index: int) -> recurrent.Cell:
+def _cell(node: OperatorNode, index: int) -> recurrent.Cell:
     kind, gates, defaults = _KINDS[node.operator]
     cut, bias, peepholes = node.stage.cut, _own(node, 3, index), _own(node, 7, index)
     half = 0 if bias is None else bias.size // 2
@@ -90,7 +90,7 @@ def _cell(node: Node, index: int) -> recurrent.Cell:
     )
 
 
-def _start(node: Node, slot: int, index: int, x: Staged) -> Staged:
+def _start(node: OperatorNode, slot: int, index: int, x: Staged) -> Staged:
     """The state before the first step; zeros unless the model gives it."""
     if not node.has(slot):
         return recurrent.zeros(x, node.x(2).shape[-1])
@@ -100,7 +100,7 @@ def _start(node: Node, slot: int, index: int, x: Staged) -> Staged:
     return node.stage.select(given, 0, index)
 
 
-def _activation(node: Node, name: str, place: int) -> recurrent.Activation:
+def _activation(node: OperatorNode, name: str, place: int) -> recurrent.Activation:
     """The activation at a place in the list of a node, after the clip of what it gets."""
     alpha, beta = (
         given[place] if given is not None and place < len(given) else default

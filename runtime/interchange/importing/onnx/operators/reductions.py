@@ -9,13 +9,13 @@ from typing import TypeAlias
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings import ordering, reductions
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, Rule
 from gradwire.runtime.interchange.importing.staged import Staged, put
 
-Reduction: TypeAlias = Callable[[Node], Staged]
+Reduction: TypeAlias = Callable[[OperatorNode], Staged]
 
 
-def axes_of(node: Node) -> tuple[int, ...] | None:
+def axes_of(node: OperatorNode) -> tuple[int, ...] | None:
     """The axes that a reduction has, from the front; None for all, () for none."""
     x, axes = node.x(), node.known_integers(1, "axes")
     if not axes:
@@ -28,7 +28,7 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
 def _reduction(kind: str, before: str = "", after: str = "") -> Reduction:
     """A block that reduces, between blocks that change the elements; the dtype stays."""
 
-    def reduced(node: Node) -> Staged:
+    def reduced(node: OperatorNode) -> Staged:
         x, axes = node.x(), axes_of(node)
         y = _changed(x, before)
         if axes != ():
@@ -45,7 +45,7 @@ def _changed(x: Staged, kind: str) -> Staged:
     return put(kind, x if x.is_float or kind in ("Abs", "Log") else x.stage.cast(x, "float64"))
 
 
-def _reduced(node: Node, kind: str, x: Staged, axes: tuple[int, ...] | None) -> Staged:
+def _reduced(node: OperatorNode, kind: str, x: Staged, axes: tuple[int, ...] | None) -> Staged:
     keep = bool(node.integer("keepdims", 1))
     if kind in ("Max", "Min"):
         if any(x.shape[axis] == 0 for axis in (range(x.ndim) if axes is None else axes)):
@@ -69,7 +69,7 @@ def _of_nothing(
     return np.full(lengths, least if kind == "Max" else most, dtype)
 
 
-def _log_sum_exp(node: Node) -> Staged:
+def _log_sum_exp(node: OperatorNode) -> Staged:
     x = node.x()
     if math.prod(x.shape) and x.is_float:
         return _reduction("LogSumExp")(node)
@@ -77,14 +77,14 @@ def _log_sum_exp(node: Node) -> Staged:
 
 
 def _choice(kind: str) -> Rule:
-    def chosen(node: Node) -> Staged:
+    def chosen(node: OperatorNode) -> Staged:
         keep, last = bool(node.integer("keepdims", 1)), bool(node.integer("select_last_index"))
         return ordering.place(kind, node.x(), node.axis(0), keep, last)
 
     return chosen
 
 
-def _top_k(node: Node) -> tuple[Staged, ...]:
+def _top_k(node: OperatorNode) -> tuple[Staged, ...]:
     k = node.known_integer(1) if node.has(1) else node.integer("k")
     return ordering.top_k(node.x(), k, node.axis(-1), bool(node.integer("largest", 1)))
 
@@ -92,7 +92,7 @@ def _top_k(node: Node) -> tuple[Staged, ...]:
 def _running(kind: str) -> Rule:
     """Sums or products of the elements up to each, from either end, with or without its own."""
 
-    def running(node: Node) -> Staged:
+    def running(node: OperatorNode) -> Staged:
         x, ways = node.x(), [bool(node.integer(key)) for key in ("reverse", "exclusive")]
         y = reductions.running(kind, x, node.known_integer(1), *ways)
         return node.stage.cast(y, x.dtype)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -17,7 +17,7 @@ MAX_BOXES = 50_000
 
 
 @rule("GridSample")
-def _grid_sample(node: Node) -> Staged:
+def _grid_sample(node: OperatorNode) -> Staged:
     mode = node.text("mode", "linear")
     return node.stage.block(
         "GridSample",
@@ -30,7 +30,7 @@ def _grid_sample(node: Node) -> Staged:
 
 
 @rule("NonMaxSuppression")
-def _non_max_suppression(node: Node) -> Staged:
+def _non_max_suppression(node: OperatorNode) -> Staged:
     """Of known boxes: the best of each class, without those that one before it overlaps."""
     boxes, scores = node.known(0), node.known(1)
     if scores.size > MAX_BOXES:

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.library.sampling.weights import (
-    Axis,
     Coordinates,
+    ResizedAxis,
     Rounding,
     cubic,
     interpolation,
@@ -19,7 +19,7 @@ from gradwire.blocks.library.sampling.weights import (
     triangle,
 )
 from gradwire.runtime.interchange.importing.meanings.shapes import move
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -46,13 +46,13 @@ class Resampling:
     part: tuple[float, float] | None
 
     @property
-    def sampled(self) -> Axis:
+    def sampled(self) -> ResizedAxis:
         """As a Resize block sees it."""
-        return Axis(self.length, self.new, self.scale)
+        return ResizedAxis(self.length, self.new, self.scale)
 
 
 @rule("Resize", "Upsample")
-def _resize(node: Node) -> Staged:
+def _resize(node: OperatorNode) -> Staged:
     x = node.x()
     axes = _axes(node)
     require_small(node, [axis.new for axis in axes])
@@ -64,7 +64,7 @@ def _resize(node: Node) -> Staged:
     return x
 
 
-def _is_plain(node: Node, axes: Sequence[Resampling]) -> bool:
+def _is_plain(node: OperatorNode, axes: Sequence[Resampling]) -> bool:
     """Whether a Resize block does it: the scales are those of the lengths, and nothing is cut."""
     exact = all(int(axis.length * axis.scale) == axis.new for axis in axes)
     sized = all(axis.scale == axis.new / axis.length for axis in axes if axis.length)
@@ -74,7 +74,7 @@ def _is_plain(node: Node, axes: Sequence[Resampling]) -> bool:
     return kept and (exact or sized) and _transformation(node) != "tf_crop_and_resize"
 
 
-def _resize_block(node: Node, x: Staged, axes: Sequence[Resampling]) -> Staged:
+def _resize_block(node: OperatorNode, x: Staged, axes: Sequence[Resampling]) -> Staged:
     if not axes:
         return x
     sized = all(axis.scale == axis.new / axis.length for axis in axes)
@@ -91,12 +91,12 @@ def _resize_block(node: Node, x: Staged, axes: Sequence[Resampling]) -> Staged:
     return x.stage.cast(y, x.dtype)
 
 
-def _rounding(node: Node) -> str:
+def _rounding(node: OperatorNode) -> str:
     old = node.operator == "Upsample" or node.opset < 11
     return node.text("nearest_mode", "floor" if old else "round_prefer_floor")
 
 
-def _axes(node: Node) -> list[Resampling]:
+def _axes(node: OperatorNode) -> list[Resampling]:
     x, old = node.x(), node.operator == "Upsample" or node.opset < 11
     axes = [axis % x.ndim for axis in node.integers("axes") or range(x.ndim)]
     scales = _numbers(node, 1 if old else 2)
@@ -116,7 +116,7 @@ def _axes(node: Node) -> list[Resampling]:
     return [Resampling(axis, n, int(m), float(s), part) for axis, n, m, s, part in given]
 
 
-def _numbers(node: Node, index: int) -> list[float] | None:
+def _numbers(node: OperatorNode, index: int) -> list[float] | None:
     """Numbers that an input gives; None where it is left out or empty."""
     if not node.has(index) or not node.x(index).size:
         return None
@@ -124,7 +124,7 @@ def _numbers(node: Node, index: int) -> list[float] | None:
 
 
 def _from_sizes(
-    node: Node, sizes: list[int], lengths: Sequence[int]
+    node: OperatorNode, sizes: list[int], lengths: Sequence[int]
 ) -> tuple[list[float], list[int]]:
     """Scales for sizes, and the sizes with the policy for the aspect ratio."""
     if len(sizes) != len(lengths):
@@ -137,7 +137,7 @@ def _from_sizes(
     return [scale] * len(sizes), [int(length * scale + 0.5) for length in lengths]
 
 
-def _resampled(node: Node, x: Staged, axis: Resampling) -> Staged:
+def _resampled(node: OperatorNode, x: Staged, axis: Resampling) -> Staged:
     mode = node.text("mode", "nearest")
     places = _places(node, axis)
     cropped = _transformation(node) == "tf_crop_and_resize"
@@ -164,13 +164,13 @@ def _weighted(x: Staged, weights: Array, axis: int) -> Staged:
     return x.stage.cast(move(move(y, axis, -1) @ matrix, -1, axis), x.dtype)
 
 
-def _transformation(node: Node) -> str:
+def _transformation(node: OperatorNode) -> str:
     old = node.operator == "Upsample" or node.opset < 11
     default = "asymmetric" if old else "half_pixel"
     return node.text("coordinate_transformation_mode", default)
 
 
-def _places(node: Node, axis: Resampling) -> Array:
+def _places(node: OperatorNode, axis: Resampling) -> Array:
     """Where the new elements are among the old ones, in elements from the first."""
     how, exact, last = _transformation(node), axis.scale * axis.length, axis.length - 1
     if how in ("align_corners", "tf_crop_and_resize"):
@@ -183,7 +183,7 @@ def _places(node: Node, axis: Resampling) -> Array:
     return axis.sampled.places(cast("Coordinates", how))
 
 
-def _weights(node: Node, mode: str, places: Array, axis: Resampling) -> Array:
+def _weights(node: OperatorNode, mode: str, places: Array, axis: Resampling) -> Array:
     """What each new element takes of each old one, (new, old)."""
     if mode not in ("linear", "bilinear", "cubic"):
         raise node.unsupported(f"mode {mode!r}")

@@ -11,7 +11,12 @@ import numpy as np
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes
-from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, Node, Rule, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    RULES,
+    OperatorNode,
+    Rule,
+    rule,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -21,7 +26,7 @@ MAX_PARTS = 10_000
 """Parts that a value may be cut into."""
 
 
-def require_small(node: Node, shape: Sequence[int]) -> tuple[int, ...]:
+def require_small(node: OperatorNode, shape: Sequence[int]) -> tuple[int, ...]:
     """A shape that may be allocated. Raises UnsupportedError for one that may not."""
     if any(length < 0 for length in shape) or math.prod(shape) > MAX_CONSTANT or len(shape) > 64:
         shown = ", ".join(str(length) for length in shape[:8])
@@ -30,7 +35,7 @@ def require_small(node: Node, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 @rule("Reshape")
-def _reshape(node: Node) -> Staged:
+def _reshape(node: OperatorNode) -> Staged:
     x, shape = node.x(), node.known_integers(1, "shape") or []
     if not node.integer("allowzero"):
         if any(n == 0 and i >= x.ndim for i, n in enumerate(shape)):
@@ -40,7 +45,7 @@ def _reshape(node: Node) -> Staged:
 
 
 @rule("Flatten")
-def _flatten(node: Node) -> Staged:
+def _flatten(node: OperatorNode) -> Staged:
     x, axis = node.x(), node.integer("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     return node.stage.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
@@ -54,7 +59,7 @@ def cut_up(x: Staged, sizes: Sequence[int], axis: int) -> list[Staged]:
 
 
 @rule("Split")
-def _split(node: Node) -> tuple[Staged, ...]:
+def _split(node: OperatorNode) -> tuple[Staged, ...]:
     x, axis = node.x(), node.axis(0)
     sizes = node.known_integers(1, "split")
     if sizes is None:
@@ -65,7 +70,7 @@ def _split(node: Node) -> tuple[Staged, ...]:
 
 
 @rule("Slice")
-def _slice(node: Node) -> Staged:
+def _slice(node: OperatorNode) -> Staged:
     x = node.x()
     starts, ends = node.known_integers(1, "starts") or [], node.known_integers(2, "ends") or []
     axes = node.known_integers(3, "axes") or list(range(len(starts)))
@@ -84,7 +89,7 @@ def _slice(node: Node) -> Staged:
 
 
 @rule("Pad")
-def _pad(node: Node) -> Staged:
+def _pad(node: OperatorNode) -> Staged:
     x = node.x()
     pads = node.known_integers(1, "pads") or list(node.integers("paddings") or ())
     axes = node.known_integers(3) or list(range(x.ndim))
@@ -102,21 +107,21 @@ def _pad(node: Node) -> Staged:
 
 
 @rule("Tile")
-def _tile(node: Node) -> Staged:
+def _tile(node: OperatorNode) -> Staged:
     x, repeats = node.x(), node.known_integers(1) or []
     require_small(node, [n * r for n, r in zip(x.shape, repeats, strict=True)])
     return shapes.tile(x, repeats)
 
 
 @rule("ConstantOfShape")
-def _constant_of_shape(node: Node) -> Staged:
+def _constant_of_shape(node: OperatorNode) -> Staged:
     value = node.array("value") if "value" in node.attributes else np.zeros(1, np.float32)
     shape = require_small(node, node.known_integers(0) or [])
     return node.stage.constant(np.full(shape, value.reshape(-1)[0], value.dtype))
 
 
 @rule("Range")
-def _range(node: Node) -> Staged:
+def _range(node: OperatorNode) -> Staged:
     start, limit, step = (node.known(i).item() for i in range(3))
     count = math.ceil((limit - start) / step) if step else -1
     require_small(node, (count,) if step else (-1,))
@@ -125,7 +130,7 @@ def _range(node: Node) -> Staged:
 
 
 @rule("EyeLike")
-def _eye_like(node: Node) -> Staged:
+def _eye_like(node: OperatorNode) -> Staged:
     x = node.x()
     rows, columns = require_small(node, x.shape)
     dtype = node.dtype("dtype", x.dtype)
@@ -133,7 +138,7 @@ def _eye_like(node: Node) -> Staged:
 
 
 @rule("Trilu")
-def _trilu(node: Node) -> Staged:
+def _trilu(node: OperatorNode) -> Staged:
     x, offset = node.x(), node.known_integer(1, 0)
     require_small(node, x.shape[-2:])
     upper = node.integer("upper", 1)
@@ -141,7 +146,7 @@ def _trilu(node: Node) -> Staged:
 
 
 @rule("ReverseSequence")
-def _reverse_sequence(node: Node) -> Staged:
+def _reverse_sequence(node: OperatorNode) -> Staged:
     """Each row backwards up to its length, along the time axis."""
     x, lengths = node.x(), node.known_integers(1) or []
     time, batch = node.integer("time_axis"), node.integer("batch_axis", 1)

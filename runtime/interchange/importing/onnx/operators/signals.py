@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings.shapes import move, pad
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MAX_LENGTH = 4096
 
 
 @rule("DFT")
-def _dft(node: Node) -> Staged:
+def _dft(node: OperatorNode) -> Staged:
     """Complex numbers are pairs along the last axis."""
     x, stage = node.x(), node.stage
     axis = node.known_integer(2, -2) if node.opset >= 20 else node.integer("axis", 1)
@@ -37,7 +37,7 @@ def _dft(node: Node) -> Staged:
     return transformed(x, axis, _matrix(length, inverse, one_sided))
 
 
-def _require_matrix(node: Node, length: int) -> None:
+def _require_matrix(node: OperatorNode, length: int) -> None:
     if not 0 < length <= MAX_LENGTH:
         raise node.unsupported(f"a transform of {length} elements is too large")
 
@@ -77,7 +77,7 @@ def transformed(x: Staged, axis: int, matrix: Array) -> Staged:
 
 
 @rule("STFT")
-def _stft(node: Node) -> Staged:
+def _stft(node: OperatorNode) -> Staged:
     """The transform of frames, each ``step`` after the one before, times a window."""
     x, stage, step = node.x(), node.stage, node.known_integer(1)
     window = node.get(2)
@@ -99,7 +99,7 @@ def _stft(node: Node) -> Staged:
 
 
 @rule("MelWeightMatrix")
-def _mel_weights(node: Node) -> Staged:
+def _mel_weights(node: OperatorNode) -> Staged:
     """Triangles evenly spread over the mel scale, (spectrogram, mel)."""
     bins, length, rate = (node.known_integer(i) for i in range(3))
     low, high = (float(node.known(i).item()) for i in (3, 4))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.onnx.operators.node import Node, Rule
+    from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, Rule
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
-def _columns(node: Node, count: int) -> list[list[Staged]]:
+def _columns(node: OperatorNode, count: int) -> list[list[Staged]]:
     """The inputs after the rate and the step: parameters, gradients and states, each in a list."""
     values = node.values(2)
     each = len(values) // count
     return [values[i * each : (i + 1) * each] for i in range(count)]
 
 
-def _decayed(node: Node, parameter: Staged, gradient: Staged) -> Staged:
+def _decayed(node: OperatorNode, parameter: Staged, gradient: Staged) -> Staged:
     return gradient + parameter * node.number("norm_coefficient")
 
 
-def _momentum(node: Node) -> tuple[Staged, ...]:
+def _momentum(node: OperatorNode) -> tuple[Staged, ...]:
     """``v' = alpha v + beta g``, ``x' = x - rate v'``, or with Nesterov's look ahead."""
     rate, step, stage = node.x(0), node.x(1), node.stage
     parameters, states = [], []
@@ -34,7 +34,7 @@ def _momentum(node: Node) -> tuple[Staged, ...]:
     return *parameters, *states
 
 
-def _adagrad(node: Node) -> tuple[Staged, ...]:
+def _adagrad(node: OperatorNode) -> tuple[Staged, ...]:
     """``h' = h + g²``, ``x' = x - rate g / (sqrt(h') + epsilon)``."""
     rate, step, stage = node.x(0), node.x(1), node.stage
     parameters, states = [], []
@@ -49,7 +49,7 @@ def _adagrad(node: Node) -> tuple[Staged, ...]:
     return *parameters, *states
 
 
-def _adam(node: Node) -> tuple[Staged, ...]:
+def _adam(node: OperatorNode) -> tuple[Staged, ...]:
     """Running means of gradients and of their squares, corrected from the second step on."""
     rate, step, stage = node.x(0), node.x(1), node.stage
     alpha, beta = node.number("alpha", 0.9), node.number("beta", 0.999)
@@ -69,7 +69,7 @@ def _adam(node: Node) -> tuple[Staged, ...]:
     return *parameters, *firsts, *seconds
 
 
-def _gradient(node: Node) -> tuple[Staged, ...]:
+def _gradient(node: OperatorNode) -> tuple[Staged, ...]:
     """Of a value for others, all named as the graph names them."""
     of = node.graphs.named(node.text("y"))
     names = node.texts("xs") or []

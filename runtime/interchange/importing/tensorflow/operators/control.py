@@ -10,14 +10,14 @@ from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.tensorflow.operators.scans import scanned
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_STEPS = 2_000
 """Steps of a loop that becomes a page used once a step."""
 
 
-def _branch(call: Call) -> tuple[Item, ...]:
+def _branch(call: TensorFlowCall) -> tuple[Item, ...]:
     """One branch if it is known which, else both with a choice between what they give."""
     condition, given = call.x(0), call.items[1:]
     names = [call.attributes.function(key) for key in ("else_branch", "then_branch")]
@@ -29,7 +29,7 @@ def _branch(call: Call) -> tuple[Item, ...]:
     return tuple(_chosen(call, condition, a, b) for a, b in zip(then, otherwise, strict=True))
 
 
-def _chosen(call: Call, condition: Staged, then: Item, otherwise: Item) -> Item:
+def _chosen(call: TensorFlowCall, condition: Staged, then: Item, otherwise: Item) -> Item:
     if not isinstance(then, Staged) or not isinstance(otherwise, Staged):
         return None
     if then.shape != otherwise.shape:
@@ -37,20 +37,20 @@ def _chosen(call: Call, condition: Staged, then: Item, otherwise: Item) -> Item:
     return call.block("Where", condition, then, otherwise)
 
 
-def _case(call: Call) -> tuple[Item, ...]:
+def _case(call: TensorFlowCall) -> tuple[Item, ...]:
     names = call.attributes.functions("branches")
     index = call.whole(0)
     name = names[index if 0 <= index < len(names) else -1]
     return call.run(name, call.items[1:], "")
 
 
-def _loop(call: Call) -> tuple[Item, ...]:
+def _loop(call: TensorFlowCall) -> tuple[Item, ...]:
     """A Scan where the number of steps is known; else, or for few, the steps one by one."""
     found = scanned(call)
     return _unrolled(call) if found is None else found
 
 
-def _unrolled(call: Call) -> tuple[Item, ...]:
+def _unrolled(call: TensorFlowCall) -> tuple[Item, ...]:
     """The steps one after the other, each a use of one page where they are alike."""
     condition, body = (call.attributes.function(key) for key in ("cond", "body"))
     items, steps = call.items, 0
@@ -64,7 +64,7 @@ def _unrolled(call: Call) -> tuple[Item, ...]:
     return items
 
 
-def _goes_on(call: Call, found: tuple[Item, ...]) -> bool:
+def _goes_on(call: TensorFlowCall, found: tuple[Item, ...]) -> bool:
     (condition,) = found
     if not isinstance(condition, Staged):
         raise call.unsupported("its condition is no number")

@@ -13,7 +13,7 @@ from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
 
 _BLOCKS = {
     "Abs": "Abs", "Acos": "Arccos", "Acosh": "Arccosh", "Asin": "Arcsin", "Asinh": "Arcsinh",
@@ -44,7 +44,7 @@ def two(function: Callable[..., Staged], *given: Any, **more: Any) -> Operator:
     return lambda call: function(*given, call.x(0), call.x(1), **more)
 
 
-def _step(kind: str, call: Call) -> Staged:
+def _step(kind: str, call: TensorFlowCall) -> Staged:
     x = call.x()
     if not x.is_float or x.array is not None:
         return put(kind, x)
@@ -73,7 +73,7 @@ def _xlogy(x: Staged, y: Staged) -> Staged:
     return x * put("Log", safe)
 
 
-def _select(call: Call) -> Staged:
+def _select(call: TensorFlowCall) -> Staged:
     condition, a, b = call.xs(3)
     if call.node.operator == "Select" and condition.ndim == 1 < a.ndim:
         condition = call.stage.reshape(condition, (condition.size, *(1,) * (a.ndim - 1)))

@@ -11,25 +11,25 @@ from gradwire.runtime.interchange.importing.staged import named, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 
-def _channels_last(call: Call) -> bool:
+def _channels_last(call: TensorFlowCall) -> bool:
     return not call.attributes.text("data_format", "NHWC").startswith("NC")
 
 
-def _inward(call: Call, number: int = 0) -> Staged:
+def _inward(call: TensorFlowCall, number: int = 0) -> Staged:
     """An input with its channels before its spatial axes."""
     return move(call.x(number), -1, 1) if _channels_last(call) else call.x(number)
 
 
-def _outward(call: Call, y: Staged) -> Staged:
+def _outward(call: TensorFlowCall, y: Staged) -> Staged:
     """What ``_inward`` did, undone; the block before is the main one of the node."""
     return move(named(y, call.name), 1, -1) if _channels_last(call) else y
 
 
-def _spatial(call: Call, key: str, rank: int) -> tuple[int, ...]:
+def _spatial(call: TensorFlowCall, key: str, rank: int) -> tuple[int, ...]:
     """An attribute's numbers for the spatial axes; 1 where it is missing."""
     numbers = call.attributes.wholes(key) or (1,) * (rank + 2)
     inner = numbers[1:-1] if _channels_last(call) else numbers[2:]
@@ -39,7 +39,7 @@ def _spatial(call: Call, key: str, rank: int) -> tuple[int, ...]:
     return inner
 
 
-def _padding(call: Call, rank: int) -> Any:
+def _padding(call: TensorFlowCall, rank: int) -> Any:
     """``valid``, ``same``, or the zeros before and after each spatial axis."""
     name = call.attributes.text("padding")
     if name in ("SAME", "VALID"):
@@ -51,30 +51,30 @@ def _padding(call: Call, rank: int) -> Any:
     return pairs[1:-1] if _channels_last(call) else pairs[2:]
 
 
-def _kernel(call: Call) -> Staged:
+def _kernel(call: TensorFlowCall) -> Staged:
     """A kernel (…, in, out) as (out, in, …), or one of a transposed convolution as (in, out, …)."""
     weight, rank = call.x(1), call.x(1).ndim
     return call.stage.transpose(weight, (rank - 1, rank - 2, *range(rank - 2)))
 
 
-def _how(call: Call, rank: int) -> dict[str, Any]:
+def _how(call: TensorFlowCall, rank: int) -> dict[str, Any]:
     stride, dilation = _spatial(call, "strides", rank), _spatial(call, "dilations", rank)
     return {"stride": stride, "padding": _padding(call, rank), "dilation": dilation}
 
 
-def _convolution(call: Call) -> Staged:
+def _convolution(call: TensorFlowCall) -> Staged:
     x, weight = _inward(call), _kernel(call)
     groups = x.shape[1] // max(weight.shape[1], 1)
     how = _how(call, weight.ndim - 2)
     return _outward(call, windows.conv(x, weight, **how, groups=groups))
 
 
-def _depthwise(call: Call) -> Staged:
+def _depthwise(call: TensorFlowCall) -> Staged:
     x, weight = _inward(call), windows.depthwise(call.x(1))
     return _outward(call, windows.conv(x, weight, **_how(call, 2), groups=x.shape[1]))
 
 
-def _transposed(call: Call) -> Staged:
+def _transposed(call: TensorFlowCall) -> Staged:
     """The gradient of a convolution, which enlarges: a wanted shape, a kernel and a value."""
     wanted, y = call.shape(0), _inward(call, 2)
     lengths = wanted[1:-1] if _channels_last(call) else wanted[2:]
@@ -82,21 +82,21 @@ def _transposed(call: Call) -> Staged:
     return _outward(call, windows.conv_transpose(y, weight, None, stride, lengths=lengths))
 
 
-def _pool(kind: str, call: Call) -> Staged:
+def _pool(kind: str, call: TensorFlowCall) -> Staged:
     x = _inward(call)
     size, stride = (_spatial(call, key, x.ndim - 2) for key in ("ksize", "strides"))
     padding = _padding(call, x.ndim - 2)
     return _outward(call, windows.pool(kind, x, size, stride, padding, count_include_pad=False))
 
 
-def _bias(call: Call) -> Staged:
+def _bias(call: TensorFlowCall) -> Staged:
     x, bias = call.x(0), call.x(1)
     if not _channels_last(call):
         bias = call.stage.reshape(bias, (bias.size, *(1,) * (x.ndim - 2)))
     return x + bias
 
 
-def _normalised(call: Call) -> tuple[Item, ...]:
+def _normalised(call: TensorFlowCall) -> tuple[Item, ...]:
     """By given statistics or, in training, by those of the batch."""
     x, gamma, beta, mean, variance = call.xs(5)
     by_batch = call.attributes.flag("is_training", True)
@@ -108,7 +108,7 @@ def _normalised(call: Call) -> tuple[Item, ...]:
     return *found, None, None, None
 
 
-def _enlarged(mode: str, call: Call) -> Staged:
+def _enlarged(mode: str, call: TensorFlowCall) -> Staged:
     """Images of another size; half a pixel is never taken off a coordinate in rounding it."""
     ends, half = map(call.attributes.flag, ("align_corners", "half_pixel_centers"))
     height, width = call.shape(1)

@@ -6,41 +6,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.tensorflow.items import Element, TensorList
+from gradwire.runtime.interchange.importing.tensorflow.items import ListElement, TensorList
 from gradwire.runtime.interchange.importing.tensorflow.tensors import RESOURCE, VARIANT
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 MAX_LENGTH = 100_000
 """Elements of a list, at most."""
 
 
-def _reserve(call: Call) -> Item:
+def _reserve(call: TensorFlowCall) -> Item:
     count = call.whole(1)
     if not 0 <= count <= MAX_LENGTH:
         raise call.unsupported(f"it makes a list of {count} tensors")
     return TensorList((None,) * count, _element_shape(call, 0), _dtype(call))
 
 
-def _empty(call: Call) -> Item:
+def _empty(call: TensorFlowCall) -> Item:
     return TensorList((), _element_shape(call, 0), _dtype(call))
 
 
-def _dtype(call: Call) -> str:
+def _dtype(call: TensorFlowCall) -> str:
     number = call.attributes.dtype_number("element_dtype")
     return "" if number in (RESOURCE, VARIANT) else call.attributes.dtype("element_dtype")
 
 
-def _element_shape(call: Call, number: int) -> Shape | None:
+def _element_shape(call: TensorFlowCall, number: int) -> Shape | None:
     lengths = call.wholes(number)
     return None if not lengths or any(n < 0 for n in lengths) else lengths
 
 
-def _from_tensor(call: Call) -> Item:
+def _from_tensor(call: TensorFlowCall) -> Item:
     x = call.x()
     if x.shape[0] > MAX_LENGTH:
         raise call.unsupported(f"it makes a list of {x.shape[0]} tensors")
@@ -48,23 +48,23 @@ def _from_tensor(call: Call) -> Item:
     return TensorList(parts, x.shape[1:], x.dtype, x)
 
 
-def _index(call: Call, tensors: TensorList) -> int:
+def _index(call: TensorFlowCall, tensors: TensorList) -> int:
     index = call.whole(1)
     if not 0 <= index < len(tensors.elements):
         raise call.unsupported(f"its index {index} is outside a list of {len(tensors.elements)}")
     return index
 
 
-def _in_step(call: Call, element: Element) -> Element:
+def _in_step(call: TensorFlowCall, element: ListElement) -> ListElement:
     """The list in the body of a Scan, if the index is the number of the step."""
     if call.item(1) is not element.index:
         raise call.unsupported("its index in the loop is not the number of the step")
     return element
 
 
-def _get(call: Call) -> Item:
+def _get(call: TensorFlowCall) -> Item:
     item = call.item(0)
-    if isinstance(item, Element):
+    if isinstance(item, ListElement):
         found = _in_step(call, item)
         if found.read is None:
             raise call.unsupported("it reads what the loop writes")
@@ -73,7 +73,7 @@ def _get(call: Call) -> Item:
     return _element(call, tensors, tensors.elements[_index(call, tensors)])
 
 
-def _element(call: Call, tensors: TensorList, element: Staged | None) -> Staged:
+def _element(call: TensorFlowCall, tensors: TensorList, element: Staged | None) -> Staged:
     if element is not None:
         return element
     shape = tensors.shape
@@ -84,18 +84,18 @@ def _element(call: Call, tensors: TensorList, element: Staged | None) -> Staged:
     return call.stage.constant(np.zeros(shape, tensors.dtype))
 
 
-def _set(call: Call) -> Item:
+def _set(call: TensorFlowCall) -> Item:
     item = call.item(0)
-    if isinstance(item, Element):
-        return Element(_in_step(call, item).index, None, call.x(2))
+    if isinstance(item, ListElement):
+        return ListElement(_in_step(call, item).index, None, call.x(2))
     tensors, x = call.list(), call.x(2)
     index = _index(call, tensors)
     elements = (*tensors.elements[:index], x, *tensors.elements[index + 1 :])
     return TensorList(elements, x.shape, x.dtype)
 
 
-def _push(call: Call) -> Item:
-    if isinstance(call.item(0), Element):
+def _push(call: TensorFlowCall) -> Item:
+    if isinstance(call.item(0), ListElement):
         return call.item(0)
     tensors = call.list()
     x = call.item(1)
@@ -104,7 +104,7 @@ def _push(call: Call) -> Item:
     return TensorList((*tensors.elements, call.x(1)), tensors.shape, tensors.dtype)
 
 
-def _stack(call: Call) -> Staged:
+def _stack(call: TensorFlowCall) -> Staged:
     tensors = call.list()
     if not tensors.elements:
         raise call.unsupported("its list is empty")
@@ -114,16 +114,16 @@ def _stack(call: Call) -> Staged:
     return call.block("Stack", *parts, axis=0)
 
 
-def _elements(call: Call) -> TensorList:
+def _elements(call: TensorFlowCall) -> TensorList:
     item = call.item(0)
-    return TensorList(()) if isinstance(item, Element) else call.list()
+    return TensorList(()) if isinstance(item, ListElement) else call.list()
 
 
-def _length(call: Call) -> Staged:
+def _length(call: TensorFlowCall) -> Staged:
     return call.stage.constant(np.asarray(len(_elements(call).elements), np.int32))
 
 
-def _shape(call: Call) -> Staged:
+def _shape(call: TensorFlowCall) -> Staged:
     return call.stage.constant(np.asarray(_elements(call).shape or (), np.int32))
 
 

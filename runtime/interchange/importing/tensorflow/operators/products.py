@@ -12,16 +12,16 @@ from gradwire.runtime.interchange.importing.tensorflow.operators.elementwise imp
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
 
 
-def _turned(call: Call, number: int, *keys: str) -> Staged:
+def _turned(call: TensorFlowCall, number: int, *keys: str) -> Staged:
     """An input, transposed where one of the attributes says so."""
     x = call.x(number)
     return swap(x, -2, -1) if any(map(call.attributes.flag, keys)) else x
 
 
-def _product(call: Call) -> Staged:
+def _product(call: TensorFlowCall) -> Staged:
     return _turned(call, 0, "transpose_a", "adj_x") @ _turned(call, 1, "transpose_b", "adj_y")
 
 

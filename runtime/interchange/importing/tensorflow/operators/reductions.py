@@ -9,7 +9,7 @@ from gradwire.runtime.interchange.importing.staged import named, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
 
 _BLOCKS = {
     "Sum": "Sum", "Mean": "Mean", "Max": "Max", "Min": "Min", "Prod": "Prod", "All": "AllTrue",
@@ -18,7 +18,7 @@ _BLOCKS = {
 
 
 def _reduction(kind: str) -> Operator:
-    def reduce(call: Call) -> Staged:
+    def reduce(call: TensorFlowCall) -> Staged:
         axes = call.axes(1, call.x().ndim)
         return reductions.reduce(kind, call.x(), axes, call.attributes.flag("keep_dims"))
 
@@ -26,7 +26,7 @@ def _reduction(kind: str) -> Operator:
 
 
 def _choice(kind: str) -> Operator:
-    def choose(call: Call) -> Staged:
+    def choose(call: TensorFlowCall) -> Staged:
         x, has_type = call.x(), "output_type" in call.attributes
         dtype = call.attributes.dtype("output_type") if has_type else "int64"
         y = ordering.place(kind, x, call.axis(1, x.ndim))
@@ -36,18 +36,18 @@ def _choice(kind: str) -> Operator:
 
 
 def _cumulative(kind: str) -> Operator:
-    def accumulate(call: Call) -> Staged:
+    def accumulate(call: TensorFlowCall) -> Staged:
         ways = [call.attributes.flag(key) for key in ("reverse", "exclusive")]
         return reductions.running(kind, call.x(), call.axis(1, call.x().ndim), *ways)
 
     return accumulate
 
 
-def _half_square(call: Call) -> Staged:
+def _half_square(call: TensorFlowCall) -> Staged:
     return named(put("Sum", put("Square", call.x())), call.name) * 0.5
 
 
-def _largest(call: Call) -> tuple[Staged, ...]:
+def _largest(call: TensorFlowCall) -> tuple[Staged, ...]:
     values, indices = ordering.top_k(call.x(), call.whole(1))
     return values, call.stage.cast(indices, "int32")
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.tensorflow.items import Element, TensorList
+from gradwire.runtime.interchange.importing.tensorflow.items import ListElement, TensorList
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call
+    from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 FEW_STEPS = 3
@@ -21,7 +21,7 @@ MAX_STEPS = 10_000
 """Steps of a Scan, at most."""
 
 
-def scanned(call: Call) -> tuple[Item, ...] | None:
+def scanned(call: TensorFlowCall) -> tuple[Item, ...] | None:
     """What a loop gives, as a Scan; None where it has few steps, or something unknown ends it."""
     fixed = call.run.unchanged(call.attributes.function("body"))
     counting = [
@@ -44,7 +44,7 @@ def _is_count(x: Staged) -> bool:
     return x.array is not None and x.ndim == 0 and x.dtype.startswith("int")
 
 
-def _counted(call: Call, counting: list[int]) -> list[list[int]] | None:
+def _counted(call: TensorFlowCall, counting: list[int]) -> list[list[int]] | None:
     """What the counters are before each step and after the last; None where that is not known."""
     condition, body = (call.attributes.function(key) for key in ("cond", "body"))
     items, found = list(call.items), list[list[int]]()
@@ -70,7 +70,7 @@ def _number(item: Item) -> int:
 
 
 def _scan(
-    call: Call, fixed: frozenset[int], counting: list[int], counts: list[list[int]]
+    call: TensorFlowCall, fixed: frozenset[int], counting: list[int], counts: list[list[int]]
 ) -> tuple[Item, ...] | None:
     steps, stage = len(counts) - 1, call.stage
     over: dict[str, Staged] = {}
@@ -103,7 +103,7 @@ def _scan(
         written = {
             f"list{number}_all": item.written
             for number, item in enumerate(after)
-            if isinstance(item, Element) and item.written is not None
+            if isinstance(item, ListElement) and item.written is not None
         }
         return carried, written
 
@@ -119,7 +119,7 @@ def _is_read(item: TensorList, steps: int) -> bool:
     return len(item.elements) >= steps and all(x is not None for x in item.elements)
 
 
-def _whole(call: Call, item: TensorList, steps: int) -> Staged:
+def _whole(call: TensorFlowCall, item: TensorList, steps: int) -> Staged:
     if item.whole is not None:
         return call.stage.cut(item.whole, 0, 0, steps)
     elements = [x for x in item.elements[:steps] if x is not None]
@@ -129,21 +129,21 @@ def _whole(call: Call, item: TensorList, steps: int) -> Staged:
 def _inside(number: int, item: Item, inside: Mapping[str, Staged], index: str) -> Item:
     """What an argument of the body is in a step."""
     if isinstance(item, TensorList):
-        return Element(inside[index], inside.get(f"list{number}"))
+        return ListElement(inside[index], inside.get(f"list{number}"))
     for key in (f"index{number}", f"state{number}"):
         if key in inside:
             return inside[key]
     return item
 
 
-def _value(item: Item, call: Call) -> Staged:
+def _value(item: Item, call: TensorFlowCall) -> Staged:
     if not isinstance(item, Staged):
         raise call.unsupported("it carries what is no tensor of numbers")
     return item
 
 
 def _after(
-    call: Call,
+    call: TensorFlowCall,
     number: int,
     item: Item,
     found: Mapping[str, Staged],

@@ -10,22 +10,22 @@ from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
 
 
-def _squeeze(call: Call) -> Staged:
+def _squeeze(call: TensorFlowCall) -> Staged:
     x, axes = call.x(), call.attributes.wholes("squeeze_dims")
     if any(x.shape[axis] != 1 for axis in axes):
         raise call.unsupported(f"axes {sorted(axes)} of {x.shape} are not all of length 1")
     return shapes.squeeze(x, axes or None)
 
 
-def _concat(call: Call) -> Staged:
+def _concat(call: TensorFlowCall) -> Staged:
     parts = call.xs(-1)
     return put("Concat", *parts, axis=call.axis(-1, parts[0].ndim))
 
 
-def _split(call: Call) -> tuple[Staged, ...]:
+def _split(call: TensorFlowCall) -> tuple[Staged, ...]:
     x, count = call.x(1), call.attributes.whole("num_split")
     axis = call.axis(0, x.ndim)
     if count < 1 or x.shape[axis] % count:
@@ -33,14 +33,14 @@ def _split(call: Call) -> tuple[Staged, ...]:
     return tuple(shapes.split(x, [x.shape[axis] // count] * count, axis))
 
 
-def _split_sizes(call: Call) -> tuple[Staged, ...]:
+def _split_sizes(call: TensorFlowCall) -> tuple[Staged, ...]:
     x, sizes = call.x(), list(call.wholes(1))
     axis = call.axis(2, x.ndim)
     rest = x.shape[axis] - sum(size for size in sizes if size >= 0)
     return tuple(shapes.split(x, [rest if size == -1 else size for size in sizes], axis))
 
 
-def _tile(call: Call) -> Staged:
+def _tile(call: TensorFlowCall) -> Staged:
     """Repeats the whole along each axis."""
     x, counts = call.x(), call.shape(1)
     if len(counts) != x.ndim:
@@ -48,16 +48,16 @@ def _tile(call: Call) -> Staged:
     return shapes.tile(x, counts)
 
 
-def _widths(call: Call) -> list[tuple[int, int]]:
+def _widths(call: TensorFlowCall) -> list[tuple[int, int]]:
     return [(int(before), int(after)) for before, after in call.numbers(1)]
 
 
-def _pad(call: Call) -> Staged:
+def _pad(call: TensorFlowCall) -> Staged:
     value = call.numbers(2).item() if len(call) > 2 else 0.0
     return put("Pad", call.x(), widths=tuple(_widths(call)), value=value)
 
 
-def _mirror(call: Call) -> Staged:
+def _mirror(call: TensorFlowCall) -> Staged:
     """Reflects at the edges: SYMMETRIC repeats them, REFLECT doesn't."""
     mode = call.attributes.text("mode", "REFLECT")
     mode = "reflect" if mode == "REFLECT" else "symmetric"
@@ -65,7 +65,7 @@ def _mirror(call: Call) -> Staged:
 
 
 def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
-    def blocks(call: Call) -> Staged:
+    def blocks(call: TensorFlowCall) -> Staged:
         layout = call.attributes.text("data_format", "NHWC")
         if layout not in ("NHWC", "NCHW"):
             raise call.unsupported(f"its layout is {layout[:20]}")
@@ -76,7 +76,7 @@ def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
     return blocks
 
 
-def _diagonal(call: Call) -> Staged:
+def _diagonal(call: TensorFlowCall) -> Staged:
     """Matrices with the last axis on their diagonals."""
     x = call.x()
     if len(call) > 1:

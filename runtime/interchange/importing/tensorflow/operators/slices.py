@@ -11,12 +11,12 @@ from gradwire.runtime.interchange.importing.meanings import indexing
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.tensorflow.call import Call, Operator
+    from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
 
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
-def _slice(call: Call) -> Staged:
+def _slice(call: TensorFlowCall) -> Staged:
     x, begin, size = call.x(), call.wholes(1), call.wholes(2)
     for axis, (start, length) in enumerate(zip(begin, size, strict=True)):
         stop = None if length == -1 else start + length
@@ -24,7 +24,7 @@ def _slice(call: Call) -> Staged:
     return x
 
 
-def _strided(call: Call) -> Staged:
+def _strided(call: TensorFlowCall) -> Staged:
     """``x[begin:end:step]`` with bits that say which bounds count, and which axes are new."""
     x = call.x()
     begin, end, step = (call.wholes(number) for number in (1, 2, 3))
@@ -48,19 +48,19 @@ def _strided(call: Call) -> Staged:
     return x
 
 
-def _inside(call: Call, index: int, length: int) -> int:
+def _inside(call: TensorFlowCall, index: int, length: int) -> int:
     if not -length <= index < length:
         raise call.unsupported(f"index {index} is outside an axis of length {length}")
     return index
 
 
-def _gather(call: Call) -> Staged:
+def _gather(call: TensorFlowCall) -> Staged:
     x = call.x(0)
     axis = call.axis(2, x.ndim) if len(call) > 2 else 0
     return gathered(call, x, call.x(1), axis, call.attributes.whole("batch_dims"))
 
 
-def gathered(call: Call, x: Staged, indices: Staged, axis: int, batch: int) -> Staged:
+def gathered(call: TensorFlowCall, x: Staged, indices: Staged, axis: int, batch: int) -> Staged:
     """Elements at indices along an axis; the first ``batch`` axes of both go together."""
     batch %= indices.ndim + 1
     if batch and (axis < batch or x.shape[:batch] != indices.shape[:batch]):
@@ -72,13 +72,13 @@ def _scattered(mode: str) -> Operator:
     return lambda call: indexing.scatter_nd(call.x(0), call.x(1), call.x(2), mode, "")
 
 
-def _scatter_zeros(call: Call) -> Staged:
+def _scatter_zeros(call: TensorFlowCall) -> Staged:
     indices, updates = call.x(0), call.x(1)
     zeros = call.stage.constant(np.zeros(call.shape(2), updates.dtype))
     return indexing.scatter_nd(zeros, indices, updates, "add", "")
 
 
-def _segment_sum(call: Call) -> Staged:
+def _segment_sum(call: TensorFlowCall) -> Staged:
     """Sums of the rows with the same index."""
     x, indices, count = call.x(0), call.x(1), call.whole(2)
     rows = call.stage.reshape(x, (indices.size, *x.shape[indices.ndim :]))

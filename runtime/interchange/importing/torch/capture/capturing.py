@@ -28,7 +28,7 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     shown,
 )
 from gradwire.runtime.interchange.importing.torch.capture.checking import (
-    Program,
+    CapturedProgram,
     Theirs,
     checked,
     gradients_of,
@@ -51,10 +51,10 @@ from gradwire.runtime.interchange.importing.torch.capture.naming import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recipe import recipe
-from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
-from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 from gradwire.runtime.interchange.importing.torch.passing import back, may_go
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE
@@ -112,7 +112,7 @@ class Capture:
         self._options = options
         self._check = check
         self._keeps = keeps
-        self._recording = Recording(stage)
+        self._recording = CaptureRecording(stage)
         self._recording.feeds_data = keeps.structure or not keeps.data
         self._modules: dict[int, str] = {}
         self._parameters: dict[str, Any] = {}
@@ -184,7 +184,7 @@ class Capture:
         return self._parameters
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> CaptureRecording:
         """What is known of the run."""
         return self._recording
 
@@ -351,9 +351,9 @@ class Capture:
         gradients = {n: leaves.get(id(p)) for n, p in trained.items()}
         return Theirs(name, numbers_of(loss), gradients, partial(self._by_port, inner))
 
-    def _program(self, losses: Sequence[Theirs]) -> Program:
+    def _program(self, losses: Sequence[Theirs]) -> CapturedProgram:
         recording = self._recording
-        return Program(losses, self._draws(), recording.coarsest, self._values)
+        return CapturedProgram(losses, self._draws(), recording.coarsest, self._values)
 
     def _with_recipe(self, imported: Imported, optimizer: Any) -> Imported:
         """With the recipe of an optimiser; with a remark on why none can express it where it is
@@ -422,7 +422,7 @@ class Capture:
 
     def _outputs(self, result: Any) -> dict[str, Any]:
         """The values of all tensors in the result, by name."""
-        found: dict[str, Tensor] = {}
+        found: dict[str, TrackedTensor] = {}
         for name, x in leaves("", result):
             if isinstance(x, torch.Tensor):
                 found[name] = self._recording.entry(x)
@@ -476,7 +476,7 @@ class Capture:
         self._parameters[name] = tensor
         hooks_before(self._recording, entry, tensor)
 
-    def _variable(self, name: str, tensor: Any, trained: bool) -> Tensor:
+    def _variable(self, name: str, tensor: Any, trained: bool) -> TrackedTensor:
         self._recording.kept.tensor(tensor)
         *module, own = name.split(".")
         own = STATISTICS.get(own, own)
@@ -489,9 +489,9 @@ class Capture:
         value = self._stage.variable(name, numbers, trained, module, own)
         return self._bound(tensor, value, trained)
 
-    def _bound(self, tensor: Any, value: Staged, trained: bool) -> Tensor:
+    def _bound(self, tensor: Any, value: Staged, trained: bool) -> TrackedTensor:
         self._recording.variables[id(tensor)] = value
-        entry = Tensor(value, live=trained)
+        entry = TrackedTensor(value, live=trained)
         self._recording.bind(tensor, entry)
         return entry
 
@@ -502,7 +502,7 @@ class Capture:
             self._parameter(name, tensor)
             return
         self._recording.kept.tensor(tensor)
-        self._recording.bind(tensor, Tensor(self._recording.data(name, tensor)))
+        self._recording.bind(tensor, TrackedTensor(self._recording.data(name, tensor)))
 
 
 def _is_counter(buffer: Any) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
-    from gradwire.runtime.interchange.importing.torch.passing import Sum
+    from gradwire.runtime.interchange.importing.torch.passing import GradientSum
 
 VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
@@ -80,7 +80,7 @@ class Theirs(NamedTuple):
 
 
 @by_identity
-class Program(NamedTuple):
+class CapturedProgram(NamedTuple):
     """The program that was captured, as far as a comparison needs it."""
 
     losses: Sequence[Theirs]
@@ -91,7 +91,7 @@ class Program(NamedTuple):
     values: Callable[[], Places]
     """Intermediate results, by port."""
 
-    def settled(self) -> Program:
+    def settled(self) -> CapturedProgram:
         """The same, without what the run has left."""
         losses = [x._replace(arriving=partial(dict, x.arriving())) for x in self.losses]
         return self._replace(losses=losses, values=partial(dict, self.values()))
@@ -99,8 +99,8 @@ class Program(NamedTuple):
 
 def measured_by(
     imported: Imported,
-    theirs: Program,
-    sums: Sequence[Sum],
+    theirs: CapturedProgram,
+    sums: Sequence[GradientSum],
     told_besides: Callable[[Imported], Imported],
 ) -> Imported:
     """The import of a program with one loss, with what it measured in its own run in place of a
@@ -163,7 +163,7 @@ def unchecked(imported: Imported, error: RuntimeError) -> Imported:
     )
 
 
-def checked(imported: Imported, theirs: Program) -> Imported:
+def checked(imported: Imported, theirs: CapturedProgram) -> Imported:
     """The import, with a comparison of its losses and gradients with those of PyTorch."""
     if not all(loss.loss in imported.outputs for loss in theirs.losses):
         return unchecked(imported, RuntimeError("its loss is a constant of this run"))
@@ -183,7 +183,7 @@ class _Comparing:
     """One comparison of a diagram with the program."""
 
     def __init__(
-        self, imported: Imported, session: Session, theirs: Program, has_numbers: bool
+        self, imported: Imported, session: Session, theirs: CapturedProgram, has_numbers: bool
     ) -> None:
         self._imported = imported
         self._session = session

@@ -45,11 +45,11 @@ def drawn_by(name: str, args: Sequence[Any], result: Any) -> Array | None:
         return None
     if "alpha" in name:
         lost = scale_and_dropped(float(args[1]))[1] if args[1] < 1 else 0.0
-        kept: Array = ~np.isclose(numbers, lost, rtol=1e-4)
+        kept = ~np.isclose(numbers, lost, rtol=1e-4)
     else:
         kept = (numbers != 0) | (numbers_of(args[0]) == 0)
     if name.startswith("feature"):
-        kept = kept.all(axis=tuple(range(2, kept.ndim)), keepdims=True)
+        kept = np.asarray(kept.all(axis=tuple(range(2, kept.ndim)), keepdims=True))
     return np.where(kept, 1, 0).astype(numbers.dtype)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradwire import runtime
-from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, ProgramLine, place_of
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -93,7 +93,7 @@ def user_variables() -> Iterator[tuple[str, Any]]:
         frame = frame.f_back
 
 
-def user_place() -> Place:
+def user_place() -> ProgramLine:
     """That line as a place, with what it says."""
     file, number = user_line()
     return place_of(file, number, linecache.getline(file, number)) if number else NOWHERE

@@ -15,12 +15,12 @@ import torch
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
-from gradwire.runtime.interchange.importing.torch.recorded.asking import Call, Inside
+from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
+from gradwire.runtime.interchange.importing.torch.recorded.asking import FunctionProbe, RecordedCall
 from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, old_of
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
     from gradwire.runtime.interchange.importing.torch.memory import Cut
 
 _TRANSPARENT = frozenset({"BackwardHookFunction"})
@@ -29,7 +29,7 @@ _RECOMPUTING = frozenset({"CheckpointFunction"})
 
 
 def applied(
-    recording: Recording, function: Any, call: Callable[[], Any], args: Sequence[Any]
+    recording: CaptureRecording, function: Any, call: Callable[[], Any], args: Sequence[Any]
 ) -> Any:
     """The result of a custom function, with its rule put up."""
     if not recording.active or is_transformed():
@@ -48,7 +48,7 @@ def applied(
         since = recording.regions.time
     recording.inside_function += 1
     before = recording.region
-    inside = recording.inside = recording.inside or Inside(given)
+    inside = recording.inside = recording.inside or FunctionProbe(given)
     try:
         result = call()
     finally:
@@ -71,10 +71,10 @@ def applied(
         is_asked = off is None and _is_tracked(given)
         is_unasked = is_cut and not is_asked and function.__name__ not in _RECOMPUTING
 
-        def again(*outputs: Any) -> Call | None:
+        def again(*outputs: Any) -> RecordedCall | None:
             places = {id(x): place for place, x in enumerate(tensors)}
             picks = [places[id(x)] for x in outputs]
-            made = Call(function.apply, args, {}, picks, False, inside.why_not)
+            made = RecordedCall(function.apply, args, {}, picks, False, inside.why_not)
             return None if function.__name__ in _RECOMPUTING else made
 
         record = partial(_record, recording, name, old=old, since=since, cut=off)
@@ -92,10 +92,10 @@ def applied(
 
 
 def _record(
-    recording: Recording,
+    recording: CaptureRecording,
     name: str,
     outputs: Sequence[Any],
-    call: Call | None,
+    call: RecordedCall | None,
     *,
     old: Mapping[Any, Old],
     since: int,
@@ -119,12 +119,14 @@ def _record(
         recording.bind(output, entry)
 
 
-def _hooked(recording: Recording, outputs: Sequence[Any], given: Sequence[Any], since: int) -> None:
+def _hooked(
+    recording: CaptureRecording, outputs: Sequence[Any], given: Sequence[Any], since: int
+) -> None:
     """Put up what backward hooks of a module do to the gradient of each tensor."""
     for output, x in zip(outputs, given, strict=True):
         value = recording.entry(x).read()
         if not output.requires_grad:
-            recording.bind(output, Tensor(value))
+            recording.bind(output, TrackedTensor(value))
             continue
         name = "module hook"
         (made,) = recording.regions.put_up(name, [output], [x], since, [value], is_own=True)

@@ -13,16 +13,16 @@ from gradwire.runtime.interchange.importing.torch.inspection import tensors_in
 from gradwire.runtime.interchange.importing.torch.places import place_of
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
-    from gradwire.runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
+    from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 
 OUTLIVES = "what reads it would outlive what is recorded of the program"
 """Why no hook of a parameter is read in a live program."""
 
 
 def hooked(
-    recording: Recording,
-    entry: Tensor,
+    recording: CaptureRecording,
+    entry: TrackedTensor,
     tensor: Any,
     hook: Callable[[Any], Any],
     call: Callable[[], Any],
@@ -32,13 +32,15 @@ def hooked(
     return call() if region is None else recording.regions.around(region, tensor, call)
 
 
-def hooked_last(recording: Recording, entry: Tensor, tensor: Any, *hooks: Any) -> None:
+def hooked_last(
+    recording: CaptureRecording, entry: TrackedTensor, tensor: Any, *hooks: Any
+) -> None:
     """Put up what hooks make of a gradient that has been accumulated."""
     written = " and ".join(dict.fromkeys(map(_written, hooks)))
     recording.regions.hook(tensor, entry, "hook", written, is_last=True)
 
 
-def hooked_in_vain(recording: Recording, module: Any, result: Any) -> None:
+def hooked_in_vain(recording: CaptureRecording, module: Any, result: Any) -> None:
     """Put up the hooks of a module on what it gives where gradient is off: nobody has called them,
     so that what they would make of a gradient is not known.
     """
@@ -62,7 +64,7 @@ def _written(hook: Callable[[Any], Any]) -> str:
     return f"{'a hook' if name == '<lambda>' else name}{place}"
 
 
-def hooks_before(recording: Recording, entry: Tensor, tensor: Any) -> None:
+def hooks_before(recording: CaptureRecording, entry: TrackedTensor, tensor: Any) -> None:
     """Put up the hooks that a parameter had before the run."""
     hooks = tensor._backward_hooks
     if recording.live and (hooks or getattr(tensor, "_post_accumulate_grad_hooks", None)):

@@ -10,27 +10,27 @@ import torch
 
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
     from gradwire.runtime.interchange.importing.torch.memory import Cut
 
-Parts: TypeAlias = "list[Tensor | Array]"
+Parts: TypeAlias = "list[TrackedTensor | Array]"
 """What a tensor is made of, in order: entries, and numbers from elsewhere."""
-Left: TypeAlias = "Sequence[tuple[Array, Tensor, Cut]]"
+Left: TypeAlias = "Sequence[tuple[Array, TrackedTensor, Cut]]"
 """Numbers that have left autograd, with what they were and why."""
 
 
-def parts_of(recording: Recording, data: Any) -> Parts:
+def parts_of(recording: CaptureRecording, data: Any) -> Parts:
     """The parts of nested lists, numbers and tensors; none unless the run has made some of them."""
     parts = list(_parts(recording, data))
-    return parts if any(isinstance(part, Tensor) for part in parts) else []
+    return parts if any(isinstance(part, TrackedTensor) for part in parts) else []
 
 
-def _parts(recording: Recording, data: Any) -> Iterator[Tensor | Array]:
+def _parts(recording: CaptureRecording, data: Any) -> Iterator[TrackedTensor | Array]:
     if isinstance(data, TracedNumber):
         yield data.tensor
     elif isinstance(data, torch.Tensor):
@@ -70,12 +70,12 @@ def parts_among(left: Left, numbers: Array) -> tuple[Parts, Cut | None]:
     return (parts, why) if 2 * found >= flat.size else ([], None)
 
 
-def joined(recording: Recording, parts: Parts, dtype: str) -> Tensor:
+def joined(recording: CaptureRecording, parts: Parts, dtype: str) -> TrackedTensor:
     """One row of all elements, live where one of the parts is."""
     stage = recording.stage
     values, live = [], False
     for part in parts:
-        if isinstance(part, Tensor):
+        if isinstance(part, TrackedTensor):
             part.read()
             live = live or part.live
             recording.performer.settle(part)
@@ -87,7 +87,7 @@ def joined(recording: Recording, parts: Parts, dtype: str) -> Tensor:
     else:
         rows = [stage.reshape(x, (x.size,)) for x in values]
         row = rows[0] if len(rows) == 1 else stage.block("Concat", *rows, axis=0)
-    return Tensor(row, live)
+    return TrackedTensor(row, live)
 
 
 def is_derived(value: Staged) -> bool:

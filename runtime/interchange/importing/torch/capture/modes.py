@@ -33,13 +33,13 @@ from gradwire.runtime.interchange.importing.torch.inspection import is_composite
 from gradwire.runtime.interchange.importing.torch.steps.noting import noted
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
 
 
 class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no other here
     """Sees every operator above autograd."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: CaptureRecording) -> None:
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
         self._recording = recording
 
@@ -89,10 +89,10 @@ class FunctionMode(TorchFunctionMode):  # type: ignore[misc]  # torch has no ann
             _push_mode(mode)
 
 
-class Functions(FunctionMode):
+class FunctionRecorder(FunctionMode):
     """Sees what is no operator: ``.data``, ``item()``, hooks, and changes of what is trained."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: CaptureRecording) -> None:
         super().__init__()
         self._recording = recording
         self._watching = Watching(recording)
@@ -112,7 +112,7 @@ class Functions(FunctionMode):
 class Once:
     """A call of the program's, which a live one gets the result of whatever fails around it."""
 
-    def __init__(self, recording: Recording, call: Callable[[], Any]) -> None:
+    def __init__(self, recording: CaptureRecording, call: Callable[[], Any]) -> None:
         self._recording, self._call = recording, call
         self._is_done = self._has_raised = False
         self._result: Any = None
@@ -140,7 +140,7 @@ class Once:
 
 @contextmanager
 def watched(
-    recording: Recording, names: Mapping[int, str], found: Callable[[Any], None]
+    recording: CaptureRecording, names: Mapping[int, str], found: Callable[[Any], None]
 ) -> Iterator[None]:
     """Record what torch does meanwhile. ``names`` are those of modules by identity; ``found`` is
     told of modules that have none yet.
@@ -175,7 +175,7 @@ def watched(
         stack.enter_context(_parameters_patched(recording))
         stack.enter_context(_inference_patched(recording))
         stack.enter_context(noted(recording))
-        stack.enter_context(Functions(recording))
+        stack.enter_context(FunctionRecorder(recording))
         stack.enter_context(enable_python_dispatcher())
         watches = OperatorsOfCompiled if "torch._dynamo" in sys.modules else Operators
         stack.enter_context(watches(recording))
@@ -237,7 +237,7 @@ def _patch_functions() -> None:
 
 
 @contextmanager
-def _parameters_patched(recording: Recording) -> Iterator[None]:
+def _parameters_patched(recording: CaptureRecording) -> Iterator[None]:
     """Note of what parameters and buffers are made, which no function mode sees."""
     real = {cls: vars(cls)["__new__"] for cls in (torch.nn.Parameter, torch.nn.Buffer)}
 
@@ -262,7 +262,7 @@ def _parameters_patched(recording: Recording) -> Iterator[None]:
 
 
 @contextmanager
-def _inference_patched(recording: Recording) -> Iterator[None]:
+def _inference_patched(recording: CaptureRecording) -> Iterator[None]:
     """Note where inference mode begins, which no function mode sees."""
     real = inference_mode.__enter__
 

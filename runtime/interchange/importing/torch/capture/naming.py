@@ -12,7 +12,7 @@ import torch
 
 from gradwire.runtime.flow.words.sentences import names
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
-from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place, place_of
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, ProgramLine, place_of
 
 _MAKING = ("__init__", "_init", "init_", "reset_")
 """How the names of methods begin that give a module its parameters."""
@@ -132,7 +132,7 @@ def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def read_elsewhere(module: Any, attribute: str) -> Place:
+def read_elsewhere(module: Any, attribute: str) -> ProgramLine:
     """Where the class of a module reads an attribute, other than to make it; nowhere if not."""
     for kind in type(module).__mro__:
         if kind is torch.nn.Module:

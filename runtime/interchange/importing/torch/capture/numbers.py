@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.torch.memory import Tensor
+    from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 
 
-Decided: TypeAlias = "Callable[[Tensor, Any], None]"
+Decided: TypeAlias = "Callable[[TrackedTensor, Any], None]"
 
 
 class TracedNumber(float):
     """A number with the value that it comes from; what is computed from it remembers that too."""
 
-    tensor: Tensor
+    tensor: TrackedTensor
     decided: Decided
 
-    def __new__(cls, value: float, tensor: Tensor, decided: Decided) -> TracedNumber:
+    def __new__(cls, value: float, tensor: TrackedTensor, decided: Decided) -> TracedNumber:
         """A number that comes from a tensor; ``decided`` is called when the program goes by it."""
         made = super().__new__(cls, value)
         made.tensor, made.decided = tensor, decided

@@ -24,7 +24,7 @@ from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.torch.calls import Calls
+from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
 from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     divided,
     dtype_name,
@@ -55,7 +55,7 @@ from gradwire.runtime.interchange.importing.torch.inspection import (
     written_to,
 )
 from gradwire.runtime.interchange.importing.torch.known import KnownTensors, Port
-from gradwire.runtime.interchange.importing.torch.memory import Cut, Tensor
+from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
 from gradwire.runtime.interchange.importing.torch.orders import order_of_run
@@ -69,9 +69,9 @@ from gradwire.runtime.interchange.importing.torch.recorded.edges import (
     is_among,
     old_written,
 )
-from gradwire.runtime.interchange.importing.torch.recorded.regions import Regions
+from gradwire.runtime.interchange.importing.torch.recorded.regions import TorchRegions
 from gradwire.runtime.interchange.importing.torch.running import Running
-from gradwire.runtime.interchange.importing.torch.steps.failures import History, unseen_write
+from gradwire.runtime.interchange.importing.torch.steps.failures import NodeHistory, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
 from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
 from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.passing import Sum
+    from gradwire.runtime.interchange.importing.torch.passing import GradientSum
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -98,7 +98,7 @@ _NOTHING = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 
 
 @dataclass(frozen=True, eq=False)
-class Backward:
+class BackwardCall:
     """A call of ``backward``."""
 
     loss: Staged
@@ -111,7 +111,7 @@ class Backward:
     """What arrived at intermediate results."""
 
 
-class Recording(Running, KnownTensors):
+class CaptureRecording(Running, KnownTensors):
     """The tensors of a run and the values that stand for them. Not thread-safe."""
 
     def __init__(self, stage: Stage) -> None:
@@ -120,30 +120,30 @@ class Recording(Running, KnownTensors):
         self.performer = Performer(stage)
         self.region: Cut | None = None
         """What turned gradient off last, if it is off."""
-        self.numbers: dict[float, Tensor] = {}
+        self.numbers: dict[float, TrackedTensor] = {}
         """Numbers among the arguments of the current call that were tensors."""
-        self.left: list[tuple[Array, Tensor, Cut]] = []
+        self.left: list[tuple[Array, TrackedTensor, Cut]] = []
         """Tensors that left autograd as numbers, with the numbers and how they left."""
         self.loose: dict[str, Any] = {}
         """Trained tensors that have come up and belong to no module."""
-        self.losses: list[Backward] = []
+        self.losses: list[BackwardCall] = []
         """The calls of ``backward``, in order."""
         self.coarsest = 0.0
         """The largest machine epsilon of what was computed."""
         self.drawn: list[tuple[StagedBlock, Array | None]] = []
         """Random blocks with their numbers in this run; None if these are unknown."""
-        self.regions = Regions(self)
+        self.regions = TorchRegions(self)
         self.feeds_data = False
         """Whether tensors from outside are inputs in place of constants."""
         self.values: dict[Port, Measured] = {}
         """Intermediate results, if they are measured."""
-        self.sums: list[Sum] = []
+        self.sums: list[GradientSum] = []
         """Gradients that were added up, if they are measured."""
         self.variables: dict[int, Staged] = {}
         """Those of parameters, by their identity."""
         self.kept = Keeping(self.paused)
         self.ledger = Ledger()
-        self.history = History(self._reference)
+        self.history = NodeHistory(self._reference)
         self.missteps: list[Misstep] = []
         """What has gone wrong so far, besides what the ledger shows."""
         self.differentiates = False
@@ -152,14 +152,14 @@ class Recording(Running, KnownTensors):
         """What a call of ``backward`` has raised."""
         self.aside: dict[int, Aside] = {}
         """Modules and leaves that no module registers, by identity."""
-        self._calls = Calls()
+        self._calls = ModuleCalls()
         self._stack: list[tuple[str, int]] = []
         self._tags = 0
         self._fed = 0
         """Tensors from outside that have got names."""
         self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
         """How often each line has run each operator, by module and line."""
-        self._memory: dict[int, tuple[Any, Tensor]] = {}
+        self._memory: dict[int, tuple[Any, TrackedTensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
     @contextmanager
@@ -232,7 +232,7 @@ class Recording(Running, KnownTensors):
                     text = f"This line runs {times} times: the diagram has it as often."
                     self.stage.remark("unrolled", text)
 
-    def tell_decided(self, entry: Tensor, value: Any) -> None:
+    def tell_decided(self, entry: TrackedTensor, value: Any) -> None:
         """Say that a number of this run decides what the program does."""
         if isinstance(entry.value, Staged) and entry.value.array is None:
             with self.here():
@@ -296,7 +296,7 @@ class Recording(Running, KnownTensors):
             entry.value = self.performer.stopped(entry, name)
             entry.live = False
 
-    def entry(self, tensor: Any) -> Tensor:
+    def entry(self, tensor: Any) -> TrackedTensor:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
             require_numbers(tensor)
@@ -309,7 +309,7 @@ class Recording(Running, KnownTensors):
             found.thaw()
         return found
 
-    def _foreign(self, tensor: Any) -> Tensor:
+    def _foreign(self, tensor: Any) -> TrackedTensor:
         if tensor.requires_grad and is_leaf(tensor):
             name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
@@ -320,22 +320,22 @@ class Recording(Running, KnownTensors):
                 else:
                     value = self.stage.variable(name, numbers_of(tensor), own=own)
             self.variables[id(tensor)] = value
-            return Tensor(value, live=True)
+            return TrackedTensor(value, live=True)
         known, entry = self._memory.get(memory_of(tensor), (None, None))
         if known is not None and entry is not None and known.shape == tensor.shape:
             return entry
         if tensor.is_meta and tensor.grad_fn is None:
-            return Tensor(self.data(self._fresh("data"), tensor))
+            return TrackedTensor(self.data(self._fresh("data"), tensor))
         numbers = np.empty(0) if tensor.is_meta else encoded(tensor)
         for known, entry, cut in self.left:
             if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
-                return Tensor(self.performer.cut_at(entry, cut))
+                return TrackedTensor(self.performer.cut_at(entry, cut))
         parts, last = parts_among(self.left, numbers)
         if last is not None:
             with self.stage.at(last.path, last.written):
                 row = joined(self, parts, numbers.dtype.name)
                 row.value = self.stage.reshape(row.read(), numbers.shape)
-            return Tensor(self.performer.cut_at(row, last))
+            return TrackedTensor(self.performer.cut_at(row, last))
         if tensor.requires_grad and is_leaf(tensor) is None:
             return self.performer.shown(self.entry(tensor._base), tensor)
         if tensor.grad_fn is not None:
@@ -344,12 +344,14 @@ class Recording(Running, KnownTensors):
             with self.here():
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
-            return Tensor(self._come_back(numbers, *self.left.pop()))
+            return TrackedTensor(self._come_back(numbers, *self.left.pop()))
         if self.live and isinstance(tensor, torch.nn.Parameter):  # of a module called before
-            return Tensor(self.stage.variable(self._fresh("frozen"), numbers, trainable=False))
+            return TrackedTensor(
+                self.stage.variable(self._fresh("frozen"), numbers, trainable=False)
+            )
         if (self.feeds_data or self.live) and numbers.ndim:
-            return Tensor(self.data(self._fresh("data"), tensor))
-        return Tensor(self.stage.constant(numbers))
+            return TrackedTensor(self.data(self._fresh("data"), tensor))
+        return TrackedTensor(self.stage.constant(numbers))
 
     def _fresh(self, kind: str) -> str:
         self._fed += 1
@@ -370,7 +372,7 @@ class Recording(Running, KnownTensors):
         shape, trained = tuple(tensor.shape), bool(tensor.requires_grad)
         return self.stage.drawn(name, shape, how, module, own, dtype, trainable=trained)
 
-    def _come_back(self, numbers: Array, left: Array, entry: Tensor, cut: Cut) -> Staged:
+    def _come_back(self, numbers: Array, left: Array, entry: TrackedTensor, cut: Cut) -> Staged:
         """Numbers that a program may have computed from those that left autograd."""
         constant = self.stage.constant(numbers)
         with self.stage.at(cut.path, cut.written):
@@ -442,7 +444,7 @@ class Recording(Running, KnownTensors):
             if self.inside is not None:
                 self.inside.note(operator, tensors, results, written, self.value_of)
 
-    def _argument(self, x: Any, numbers: dict[float, Tensor]) -> Any:
+    def _argument(self, x: Any, numbers: dict[float, TrackedTensor]) -> Any:
         if isinstance(x, torch.Tensor):
             return self.entry(x)
         if isinstance(x, torch.dtype):
@@ -473,7 +475,7 @@ class Recording(Running, KnownTensors):
         if name.partition(".")[0] in _UNFILLED:
             return None
         if not results:
-            if name in ("item", "_local_scalar_dense") and isinstance(given[0], Tensor):
+            if name in ("item", "_local_scalar_dense") and isinstance(given[0], TrackedTensor):
                 self.tell_decided(given[0], result)
             why = "no blocks for it are known"
             return UnsupportedError(f"aten.{name}", why, written=user_place().written)
@@ -486,7 +488,9 @@ class Recording(Running, KnownTensors):
         known = self.region or self.performer.no_grad
         self.performer.no_grad = (known or self.cut_here("no_grad")) if off else None
         base = name.partition(".")[0]
-        in_place = base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], Tensor)
+        in_place = (
+            base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], TrackedTensor)
+        )
         before = given[0].root.value if in_place and given[0].root.live and off else None
         remarks = len(self.stage.remarks)
         try:
@@ -555,7 +559,7 @@ class Recording(Running, KnownTensors):
         results: Sequence[Any],
         since: int,
         old: Mapping[Any, Old],
-    ) -> list[Tensor]:
+    ) -> list[TrackedTensor]:
         """A Recorded block; nothing where what it is given can't be expressed, or in a function."""
         in_place = any(tensor is results[0] for tensor in tensors)
         if self.inside_function:
@@ -597,7 +601,7 @@ class Recording(Running, KnownTensors):
         return base
 
     def _note_draws(
-        self, name: str, since: int, args: Sequence[Any], result: Any, entry: Tensor
+        self, name: str, since: int, args: Sequence[Any], result: Any, entry: TrackedTensor
     ) -> None:
         """Keep what random blocks that were just put up drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
@@ -606,7 +610,7 @@ class Recording(Running, KnownTensors):
                 self.drawn.append((block, numbers))
                 self._memory[memory_of(result)] = (result, entry)
 
-    def _agree(self, name: str, made: list[Tensor], results: list[Any]) -> None:
+    def _agree(self, name: str, made: list[TrackedTensor], results: list[Any]) -> None:
         """Make entries be what their tensors are, and check their shapes."""
         for entry, tensor in zip(made, results, strict=True):
             if isinstance(entry.value, UnsupportedError):
@@ -626,7 +630,7 @@ class Recording(Running, KnownTensors):
             if not self.inside_function:
                 self._track(name, entry, tensor)
 
-    def _follow(self, tensor: Any, entry: Tensor, before: Any) -> None:
+    def _follow(self, tensor: Any, entry: TrackedTensor, before: Any) -> None:
         """What an in-place change means for what autograd knows of the tensor, of which ``before``
         was the value if it doesn't see the change, and for tensors that share the memory.
         """
@@ -661,7 +665,7 @@ class Recording(Running, KnownTensors):
 
     def _anew(
         self, name: str, view: Any, others: Sequence[Any], since: int, old: Mapping[Any, Old]
-    ) -> Tensor:
+    ) -> TrackedTensor:
         """What stands for a view that no block shows, which has been written to."""
         others = [tensor for tensor in others if tensor is not view]
         old = {key: was for key, was in old.items() if was.tensor is view._base}
@@ -671,7 +675,7 @@ class Recording(Running, KnownTensors):
         self.bind(view._base, made)
         return self.entry(view)
 
-    def _follow_elsewhere(self, tensor: Tensor, written: Tensor) -> None:
+    def _follow_elsewhere(self, tensor: TrackedTensor, written: TrackedTensor) -> None:
         """What was written to a detached tensor is in the tensor itself too, or the other way
         round; gradient arrives there as if nothing had changed.
         """
@@ -686,7 +690,7 @@ class Recording(Running, KnownTensors):
         if not any(said == text for _, said, *_ in self.stage.remarks):
             self.stage.remark("note", text)
 
-    def _track(self, name: str, entry: Tensor, tensor: Any) -> None:
+    def _track(self, name: str, entry: TrackedTensor, tensor: Any) -> None:
         """Whether autograd keeps track of a result is for autograd to say."""
         kept = edge_of(tensor) is not None  # a view made without gradient says requires_grad
         if entry.live and not kept and torch.is_grad_enabled():

@@ -26,9 +26,12 @@ from gradwire.runtime.interchange.importing.torch.capture.joining import (
     parts_of,
 )
 from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
-from gradwire.runtime.interchange.importing.torch.capture.recording import Backward, Recording
+from gradwire.runtime.interchange.importing.torch.capture.recording import (
+    BackwardCall,
+    CaptureRecording,
+)
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
+from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -42,7 +45,7 @@ _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
 class Watching:
     """Handles calls of functions of torch, by name."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: CaptureRecording) -> None:
         self._recording = recording
         self._special: dict[str, Callable[..., Any]] = {
             "data.__get__": self._data,
@@ -101,7 +104,7 @@ class Watching:
                 recording.bind(result, self._detached(tensor, "data"))
         return result
 
-    def _detached(self, tensor: Any, name: str) -> Tensor:
+    def _detached(self, tensor: Any, name: str) -> TrackedTensor:
         recording = self._recording
         with recording.here():
             entry = recording.entry(tensor)
@@ -117,13 +120,15 @@ class Watching:
                 recording.bind(tensor, self._kept(tensor, self._detached(other, "data"), live))
         return result
 
-    def _kept(self, tensor: Any, entry: Tensor, live: bool) -> Tensor:
+    def _kept(self, tensor: Any, entry: TrackedTensor, live: bool) -> TrackedTensor:
         """A leaf with other numbers: gradient arrives at it as before."""
         before = self._recording.entry(tensor)
         if not live:
             return entry
         block = self._recording.stage.block
-        return Tensor(block("StraightThrough", entry.read(), before.read(), name="data"), live=True)
+        return TrackedTensor(
+            block("StraightThrough", entry.read(), before.read(), name="data"), live=True
+        )
 
     def _item(self, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording
@@ -144,7 +149,7 @@ class Watching:
                 self._tell_decided(recording.entry(tensor), value)
         return value
 
-    def _tell_decided(self, entry: Tensor, value: Any) -> None:
+    def _tell_decided(self, entry: TrackedTensor, value: Any) -> None:
         self._recording.tell_decided(entry, value)
 
     def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
@@ -160,7 +165,7 @@ class Watching:
                 recording.left.append((numbers_of(tensor), entry, recording.cut_here(shown)))
         return value
 
-    def _stopped_before(self, entry: Tensor) -> Tensor | None:
+    def _stopped_before(self, entry: TrackedTensor) -> TrackedTensor | None:
         """The entry, where it is the output of a stop: ``x.detach().numpy()``."""
         value = entry.value
         source = getattr(value, "source", None)
@@ -238,12 +243,12 @@ class Watching:
             recording.history.passed(tensor)
             recording.ledger.passed(leaves[key] for key in gradients if key in leaves)
             if tensor.is_meta:
-                recording.losses.append(Backward(loss, np.zeros(()), {}, {}))
+                recording.losses.append(BackwardCall(loss, np.zeros(()), {}, {}))
                 return result
             weight = 1.0 if gradient is None else numbers_of(gradient)
             value = np.asarray(np.sum(numbers_of(tensor) * weight) / scale)
             made = recording.regions.accumulated(len(recording.losses))
-            recording.losses.append(Backward(loss, value, {**gradients, **made}, inner))
+            recording.losses.append(BackwardCall(loss, value, {**gradients, **made}, inner))
         return result
 
     def _unscaled(self, loss: Staged) -> tuple[Staged, float]:
@@ -263,7 +268,7 @@ class Watching:
         recording.ledger.passed(())
         recording.missteps.append(recording.history.why(tensor, error, user_place()))
         value = np.zeros(()) if tensor.is_meta else numbers_of(tensor)
-        recording.losses.append(Backward(loss, value, {}, {}))
+        recording.losses.append(BackwardCall(loss, value, {}, {}))
 
     def _gradient(self, call: Callable[[], Any], tensor: Any) -> Any:
         recording = self._recording
@@ -315,7 +320,7 @@ class Watching:
         for x, result in zip(inputs, results, strict=True):
             if result is not None:
                 value = block("Gradient", total, recording.entry(x).read())
-                entry = Tensor(value, live=True)
+                entry = TrackedTensor(value, live=True)
                 if not result.requires_grad:
                     entry = recording.performer.detached(entry, name="grad")
                 recording.bind(result, entry)
@@ -333,10 +338,10 @@ class Watching:
 
 
 def _size(parts: Parts) -> int:
-    return sum(x.read().size if isinstance(x, Tensor) else x.size for x in parts)
+    return sum(x.read().size if isinstance(x, TrackedTensor) else x.size for x in parts)
 
 
-def _traced(arguments: Any) -> list[tuple[float, Tensor]]:
+def _traced(arguments: Any) -> list[tuple[float, TrackedTensor]]:
     """The numbers among arguments that were tensors."""
     if isinstance(arguments, TracedNumber):
         return [(float(arguments), arguments.tensor)]

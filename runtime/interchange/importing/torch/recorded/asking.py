@@ -25,7 +25,7 @@ from gradwire.runtime.interchange.importing.torch.inspection import memory_of, t
 if TYPE_CHECKING:
     from functools import partial
 
-    from gradwire.blocks.library.recorded import Run
+    from gradwire.blocks.library.recorded import RecordedRun
     from gradwire.blocks.values import Array
 
 IN_PLACE = "it writes in place"
@@ -46,7 +46,7 @@ _ROUNDING = 32
 
 
 @by_identity
-class Call(NamedTuple):
+class RecordedCall(NamedTuple):
     """A call that the program has made."""
 
     function: Callable[..., Any]
@@ -66,7 +66,7 @@ class _Place(NamedTuple):
     input: int
 
 
-def operator_call(call: partial[Any], results: int) -> Call:
+def operator_call(call: partial[Any], results: int) -> RecordedCall:
     """The call of an operator, with so many results."""
     operator: Any = call.func
     why = ""
@@ -76,10 +76,10 @@ def operator_call(call: partial[Any], results: int) -> Call:
         why = RANDOM
     elif "as_strided" in operator._schema.name and call.args[0].storage_offset():
         why = ELSEWHERE
-    return Call(operator, call.args, call.keywords, range(results), True, why)
+    return RecordedCall(operator, call.args, call.keywords, range(results), True, why)
 
 
-class Inside:
+class FunctionProbe:
     """Whether what a custom function does follows from its arguments, by its operators."""
 
     def __init__(self, given: Sequence[Any]) -> None:
@@ -119,10 +119,12 @@ class Inside:
         self._known |= made
 
 
-class Question:
+class CallQuestion:
     """What a call makes of other inputs. It has copies of those of the run."""
 
-    def __init__(self, call: Call, place_of: Callable[[Any], int | None], inputs: int) -> None:
+    def __init__(
+        self, call: RecordedCall, place_of: Callable[[Any], int | None], inputs: int
+    ) -> None:
         self.why_not = call.why_not
         self.depends: tuple[frozenset[int], ...] | None = None
         self.withheld: set[tuple[int, int]] = set()
@@ -159,7 +161,7 @@ class Question:
             for kept, x in zip(self._kept, inputs, strict=True)
         )
 
-    def value(self, run: Run, output: int, inputs: Sequence[Array]) -> Array:
+    def value(self, run: RecordedRun, output: int, inputs: Sequence[Array]) -> Array:
         """An output for these inputs. Raises ValueError."""
         shape, _ = run.outputs[output].kind
         with self._asking(run):
@@ -171,7 +173,7 @@ class Question:
         return found
 
     def product(
-        self, run: Run, output: int, slot: int, gradient: Array, inputs: Sequence[Any]
+        self, run: RecordedRun, output: int, slot: int, gradient: Array, inputs: Sequence[Any]
     ) -> Array:
         """What a gradient that comes to one output sends on to an input. Raises ValueError."""
         with self._asking(run):
@@ -188,7 +190,7 @@ class Question:
             self.withheld.add((output, slot))
             return np.zeros(shape, dtype)
 
-    def try_at_once(self, run: Run, why_not: str = "") -> None:
+    def try_at_once(self, run: RecordedRun, why_not: str = "") -> None:
         """Find out whether an operator does again what it did, and what gradient can come to,
         unless there is another reason not to ask.
         """
@@ -228,7 +230,7 @@ class Question:
         return [self._placed(y, place_of) for y in x] if is_nested else x
 
     @contextmanager
-    def _asking(self, run: Run) -> Iterator[None]:
+    def _asking(self, run: RecordedRun) -> Iterator[None]:
         """Ask meanwhile, alone. Raises ValueError where the call fails, or where it does not do
         what it did in the run.
         """
@@ -243,7 +245,7 @@ class Question:
                 text = f"{run.named} fails for these inputs: {_in_short(error)}"
                 raise ValueError(text) from error
 
-    def _try(self, run: Run) -> None:
+    def _try(self, run: RecordedRun) -> None:
         self._is_tried = True
         drawn = torch.random.get_rng_state()
         reads = _Reads([x for x in self._kept if x is not None])
@@ -262,7 +264,7 @@ class Question:
         finally:
             torch.random.set_rng_state(drawn)
 
-    def _difference(self, run: Run, given: Sequence[Any], outputs: Sequence[Any]) -> str:
+    def _difference(self, run: RecordedRun, given: Sequence[Any], outputs: Sequence[Any]) -> str:
         """What an answer has differently from the run whose inputs it is for."""
         for output, of_run in zip(outputs, run.outputs, strict=True):
             found = shown(output)

@@ -17,7 +17,7 @@ from gradwire.runtime.interchange.importing.torch.inspection import base_of
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
 
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
@@ -60,7 +60,7 @@ def edge_of(tensor: Any) -> tuple[Any, int] | None:
     return edge.node, edge.output_nr
 
 
-def old_of(recording: Recording, tensors: Iterable[Any]) -> dict[Any, Old]:
+def old_of(recording: CaptureRecording, tensors: Iterable[Any]) -> dict[Any, Old]:
     """Tensors that may be written to, as they are now, by their edges or identities."""
     found = {}
     for x in tensors:
@@ -73,7 +73,9 @@ def old_of(recording: Recording, tensors: Iterable[Any]) -> dict[Any, Old]:
 
 
 def old_written(
-    recording: Recording, written: Sequence[Any], is_apart: Callable[..., bool] | Literal[False]
+    recording: CaptureRecording,
+    written: Sequence[Any],
+    is_apart: Callable[..., bool] | Literal[False],
 ) -> dict[Any, Old]:
     """What an operator will write to, as it is now, with the bases of views; nothing where that
     can't be expressed.

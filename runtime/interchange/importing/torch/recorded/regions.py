@@ -38,8 +38,8 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     shown,
 )
 from gradwire.runtime.interchange.importing.torch.inspection import CAVEATS
-from gradwire.runtime.interchange.importing.torch.memory import Tensor
-from gradwire.runtime.interchange.importing.torch.recorded.asking import UNSEEN, Question
+from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
+from gradwire.runtime.interchange.importing.torch.recorded.asking import UNSEEN, CallQuestion
 from gradwire.runtime.interchange.importing.torch.recorded.edges import (
     NOT_SEEN,
     Old,
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
     from gradwire.runtime.interchange.importing.torch.known import Port
-    from gradwire.runtime.interchange.importing.torch.recorded.asking import Call
+    from gradwire.runtime.interchange.importing.torch.recorded.asking import RecordedCall
 
 B = TypeVar("B", bound="Block")
 Edge: TypeAlias = "tuple[int, int]"
@@ -65,7 +65,7 @@ _ROUNDING = 8
 
 
 @by_identity
-class Slot(NamedTuple):
+class RegionSlot(NamedTuple):
     """A place at the edge of a region: the gradient that a node sends to an input."""
 
     node: Any
@@ -88,7 +88,7 @@ class Known(NamedTuple):
 
 
 @dataclass(eq=False)
-class Region:
+class TorchRegion:
     """One Recorded block in the making."""
 
     name: str
@@ -105,11 +105,11 @@ class Region:
     """What a hook is set on, whose value this has."""
     same: set[int] = field(default_factory=set)
     """The inputs that its output equals."""
-    question: Question | None = None
+    question: CallQuestion | None = None
     """What is asked for other inputs and gradients."""
     leaf: Any = None
     """The leaf that a hook runs for after its gradient was accumulated."""
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[RegionSlot] = field(default_factory=list)
     heads: list[tuple[Any, int] | None] = field(default_factory=list)
     """For each output the node that its gradient comes to, and the output of that node."""
     arrived: dict[tuple[int, int], Array] = field(default_factory=dict)
@@ -149,16 +149,16 @@ def _factor(come: Array, sent: Array | None) -> float | None:
     return factor if factor and alike else None
 
 
-class Regions:
+class TorchRegions:
     """The gradient edges of one capture, and the regions between them. Not thread-safe."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: CaptureRecording) -> None:
         self._recording = recording
         self._edges: dict[Edge, Known] = {}
         self._kept: list[Any] = []
         """Nodes that must not be freed: their identities are in use."""
         self.time = 0
-        self.all: list[Region] = []
+        self.all: list[TorchRegion] = []
         self._loss = -1
         """The number of the loss whose gradients are on their way; -1 for none."""
         self._scale = 1.0
@@ -170,7 +170,7 @@ class Regions:
         self.removable: list[Any] = []
         """Handles of hooks on tensors that outlive the capture."""
 
-    def note(self, tensor: Any, reference: Callable[[], Any], entry: Tensor) -> None:
+    def note(self, tensor: Any, reference: Callable[[], Any], entry: TrackedTensor) -> None:
         """A tensor is known from now on."""
         edge = edge_of(tensor)
         if edge is not None:
@@ -204,8 +204,8 @@ class Regions:
         *,
         old: Mapping[Any, Old] = MappingProxyType({}),
         is_own: bool = False,
-        call: Call | None = None,
-    ) -> list[Tensor]:
+        call: RecordedCall | None = None,
+    ) -> list[TrackedTensor]:
         """What stands for the outputs of a region, whose inputs autograd's graph names besides the
         ``given`` tensors.
 
@@ -232,7 +232,7 @@ class Regions:
         places = {key: len(first) + place for place, key in enumerate(inputs)}
         whole = [*first, *inputs.values()]
         if not inputs:
-            return [Tensor(stage.constant(encoded(tensor))) for tensor in outputs]
+            return [TrackedTensor(stage.constant(encoded(tensor))) for tensor in outputs]
         values = [] if forward else [numbers_or_zeros(tensor) for tensor in outputs]
         is_off = not (torch.is_grad_enabled() or any(routes))
         unasked = [
@@ -241,7 +241,7 @@ class Regions:
             if whole[place][1].is_float and (is_off or not isinstance(key, tuple))
         ]
         known = {places[key]: was.seen for key, was in old.items()}
-        region = Region(
+        region = TorchRegion(
             name=name,
             takes=[(x.dtype, x.shape) for _, x in whole],
             gives=[(x.dtype, x.shape) for x in forward]
@@ -255,8 +255,10 @@ class Regions:
             "Recorded", *(x for _, x in whole), name=name, **parameters_of(region, 0)
         )
         if made[0].source is None:  # all of it is constant
-            return [Tensor(value) for value in made]
-        slots = {(id(node), k): Slot(node, k, places[edge]) for r in routes for node, k, edge in r}
+            return [TrackedTensor(value) for value in made]
+        slots = {
+            (id(node), k): RegionSlot(node, k, places[edge]) for r in routes for node, k, edge in r
+        }
         region.slots, region.heads = list(slots.values()), [edge_of(t) for t in outputs]
         region.made, region.hook = made[0], forward[0] if is_own else None
         if forward:
@@ -266,7 +268,7 @@ class Regions:
                 if tensor is not None and _are_equal(tensor, outputs[0])
             }
         if call is not None and not recording.live:
-            region.question = Question(call, lambda x: places.get(key_of(x)), len(whole))
+            region.question = CallQuestion(call, lambda x: places.get(key_of(x)), len(whole))
             region.question.expects(places.values())
         self.all.append(region)
         what = " and ".join(
@@ -276,13 +278,13 @@ class Regions:
             text = f"{name} has no rules: its {what} are those of this run. {CAVEATS.get(name, '')}"
             stage.remark("note", text.rstrip(), made[0])
         return [
-            Tensor(value, bool(tensor.requires_grad) and value.is_float)
+            TrackedTensor(value, bool(tensor.requires_grad) and value.is_float)
             for tensor, value in zip(outputs, made, strict=True)
         ]
 
     def outside(self, name: str, given: Staged, numbers: Array, result: Array) -> Staged:
         """What a program may have computed outside of autograd from a value with these numbers."""
-        region = Region(
+        region = TorchRegion(
             name=name,
             takes=[(given.dtype, given.shape)],
             gives=[(result.dtype.name, result.shape)],
@@ -339,8 +341,8 @@ class Regions:
         return None, known.value
 
     def hook(
-        self, tensor: Any, entry: Tensor, name: str, written: str, *, is_last: bool = False
-    ) -> Region | None:
+        self, tensor: Any, entry: TrackedTensor, name: str, written: str, *, is_last: bool = False
+    ) -> TorchRegion | None:
         """A region that a hook on a tensor is: its value is the tensor's. None where no gradient
         comes to it.
 
@@ -355,7 +357,7 @@ class Regions:
             assert other.hook is not None
             inner = other.hook
         kind = [(value.dtype, value.shape)]
-        region = Region(written, kind, kind, [seen(tensor)], [], [{0}])
+        region = TorchRegion(written, kind, kind, [seen(tensor)], [], [{0}])
         made = stage.block("Recorded", inner, name=name, **parameters_of(region, 0))
         if made.source is None:
             return None
@@ -377,7 +379,7 @@ class Regions:
     def unasked_hook(self, tensor: Any, value: Staged, written: str) -> Staged:
         """The value of a tensor behind a hook that no gradient came to."""
         kind = [(value.dtype, value.shape)]
-        region = Region(written, kind, kind, [seen(tensor)], [], [{0}], unasked=[0])
+        region = TorchRegion(written, kind, kind, [seen(tensor)], [], [{0}], unasked=[0])
         region.same = {0}
         stage = self._recording.stage
         made = stage.block("Recorded", value, name="hook", **parameters_of(region, 0))
@@ -386,11 +388,11 @@ class Regions:
         )
         return made
 
-    def _hook_of(self, value: Staged) -> Region | None:
+    def _hook_of(self, value: Staged) -> TorchRegion | None:
         """The hook on a tensor that a value comes from, if it does from one."""
         return next((x for x in self.all if x.made is value and x.hook and not x.heads), None)
 
-    def around(self, region: Region, tensor: Any, call: Callable[[], Any]) -> Any:
+    def around(self, region: TorchRegion, tensor: Any, call: Callable[[], Any]) -> Any:
         """Let a hook be set between two that see what it is given and what it makes."""
         self.removable.append(tensor.register_hook(partial(self._arrives, region, 0)))
         result = call()
@@ -406,7 +408,7 @@ class Regions:
         """
         self._scale = scale
         self._loss = sum(1 for _ in self._recording.losses)
-        handles, sharers = [], dict[Edge, list[Region]]()
+        handles, sharers = [], dict[Edge, list[TorchRegion]]()
         for region in self.all:
             if region.leaf is not None:
                 handles += self._after_accumulation(region)
@@ -442,7 +444,7 @@ class Regions:
             known = self._rounding.get(self._loss, 0.0)
             self._rounding[self._loss] = max(known, size if np.isfinite(size) else 0.0)
 
-    def _divide(self, region: Region, node: Any, gradients: Any) -> None:
+    def _divide(self, region: TorchRegion, node: Any, gradients: Any) -> None:
         """Ask a node what it makes of the gradient of each of its outputs alone."""
         places = [
             (place, head[1])
@@ -456,7 +458,7 @@ class Regions:
                     key = self._loss, place, slot.input
                     self._add(region.parts, key, encoded(found[slot.number]))
 
-    def _after_accumulation(self, region: Region) -> list[Any]:
+    def _after_accumulation(self, region: TorchRegion) -> list[Any]:
         """Hooks around those that run once the gradient of a leaf has been accumulated."""
         leaf = region.leaf
         before: list[Any] = []
@@ -484,21 +486,23 @@ class Regions:
             if region.leaf is not None and (loss, 0) in region.products
         }
 
-    def _sent(self, sharing: list[Region], region: Region, slot: Slot, sent: Any, _: Any) -> None:
+    def _sent(
+        self, sharing: list[TorchRegion], region: TorchRegion, slot: RegionSlot, sent: Any, _: Any
+    ) -> None:
         gradient = sent[slot.number]
         asked = [one for one in sharing if any(loss == self._loss for loss, _ in one.arrived)]
         if gradient is not None and asked and asked[-1] is not region:
             gradient = torch.zeros_like(gradient)  # it counts as that of what was made last
         self._sends(region, slot.input, gradient)
 
-    def _come(self, region: Region, output: int, number: int, gradients: Any) -> None:
+    def _come(self, region: TorchRegion, output: int, number: int, gradients: Any) -> None:
         self._arrives(region, output, gradients[number])
 
-    def _arrives(self, region: Region, output: int, gradient: Any) -> None:
+    def _arrives(self, region: TorchRegion, output: int, gradient: Any) -> None:
         if gradient is not None and not gradient.is_meta:
             self._add(region.arrived, (self._loss, output), encoded(gradient))
 
-    def _sends(self, region: Region, place: int, gradient: Any) -> None:
+    def _sends(self, region: TorchRegion, place: int, gradient: Any) -> None:
         if gradient is not None and not gradient.is_meta:
             self._add(region.products, (self._loss, place), encoded(gradient))
 
@@ -526,7 +530,7 @@ class Regions:
             _, x = self._left_out[id(x)]
         return x
 
-    def _is_simpler(self, region: Region) -> bool:
+    def _is_simpler(self, region: TorchRegion) -> bool:
         """Whether a block of the library does what a region did in this run; it is put in place.
 
         So it is of what passes on a multiple of the gradient to one input, or none at all.
@@ -569,7 +573,7 @@ def _written_like(block: B, source: StagedBlock) -> B:
 
 
 def parameters_of(
-    region: Region, losses: int, rounding: Mapping[int, float] = MappingProxyType({})
+    region: TorchRegion, losses: int, rounding: Mapping[int, float] = MappingProxyType({})
 ) -> Mapping[str, Any]:
     """The parameters of its Recorded block, with what is known of so many losses.
 
@@ -608,7 +612,7 @@ def parameters_of(
     }
 
 
-def _adds_up(region: Region, loss: int) -> bool:
+def _adds_up(region: TorchRegion, loss: int) -> bool:
     """Whether what outputs send on alone is, in sum, what they have sent on together."""
     totals: dict[int, Array] = {}
     for (k, _, i), part in region.parts.items():

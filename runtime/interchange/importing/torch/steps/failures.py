@@ -12,7 +12,7 @@ from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 from gradwire.runtime.interchange.importing.torch.inspection import memory_of, node_of
-from gradwire.runtime.interchange.importing.torch.places import NOWHERE, Place
+from gradwire.runtime.interchange.importing.torch.places import NOWHERE, ProgramLine
 
 _WRITTEN, _FREED, _NOTHING = (
     "modified by an inplace operation",
@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
     node: Any
     name: str
-    place: Place
+    place: ProgramLine
     seen: tuple[tuple[Callable[[], Any], int], ...]
     """Its arguments and results, as far as they are still there, with their versions then."""
 
@@ -42,12 +42,12 @@ class Write(NamedTuple):
     """A change of memory in place."""
 
     name: str
-    place: Place
+    place: ProgramLine
     version: int
     """Of the tensor, afterwards."""
 
 
-class History:
+class NodeHistory:
     """What made the nodes of a run, and what wrote to its tensors. Not thread-safe."""
 
     def __init__(self, reference: Callable[[Any], Callable[[], Any]]) -> None:
@@ -56,7 +56,7 @@ class History:
         self._made: dict[int, Made] = {}
         self._writes: dict[int, list[Write]] = {}
         """By where the tensor's numbers begin in memory."""
-        self._passes: list[tuple[Any, Place]] = []
+        self._passes: list[tuple[Any, ProgramLine]] = []
         """Where backward passes began that have succeeded, and where they stand."""
         with torch.inference_mode(False), torch.enable_grad():
             self._began = (torch.zeros((), requires_grad=True) * 1).grad_fn._sequence_nr()
@@ -67,7 +67,7 @@ class History:
     def note(
         self,
         name: str,
-        place: Place,
+        place: ProgramLine,
         given: Sequence[Any],
         results: Iterable[Any],
         written: Iterable[Any],
@@ -95,7 +95,7 @@ class History:
         """A backward pass has succeeded."""
         self._passes.append((loss.grad_fn, user_place()))
 
-    def why(self, loss: Any, error: RuntimeError, place: Place | None = None) -> Misstep:
+    def why(self, loss: Any, error: RuntimeError, place: ProgramLine | None = None) -> Misstep:
         """What a backward pass from a loss raises, and why."""
         where = f"backward() ({place.line})" if place else "The backward pass"
         text = str(error)
@@ -110,7 +110,7 @@ class History:
         known = at or place or NOWHERE
         return Misstep(text=said[:MAX_TEXT], written=known.written, raises=True)
 
-    def _written_over(self, where: str, loss: Any) -> tuple[str, Place | None]:
+    def _written_over(self, where: str, loss: Any) -> tuple[str, ProgramLine | None]:
         for node, made in self._nodes(loss.grad_fn):
             for reference, version in made.seen if made and _raises(node, _WRITTEN) else ():
                 tensor = reference()
@@ -130,7 +130,7 @@ class History:
         said = "it needs a tensor as it was, which has been changed in place since."
         return f"{where} raises: {said}", None
 
-    def _freed(self, where: str, loss: Any) -> tuple[str, Place | None]:
+    def _freed(self, where: str, loss: Any) -> tuple[str, ProgramLine | None]:
         """The nearest node that an earlier pass has been through, or one from before the run."""
         nodes = list(self._nodes(loss.grad_fn))
         freed, by = self._freed_before({id(node) for node, _ in nodes})
@@ -169,7 +169,7 @@ class History:
             pending += [(before, made) for before, _ in node.next_functions]
 
 
-def unseen_write(place: Place) -> Misstep:
+def unseen_write(place: ProgramLine) -> Misstep:
     """What a write does to a result which gradient comes to where autograd doesn't see it."""
     text = (
         f"A write through .data or detach() ({place.line}) changes a tensor that backward() "

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import called_in, user_place
-from gradwire.runtime.interchange.importing.torch.places import Place
+from gradwire.runtime.interchange.importing.torch.places import ProgramLine
 
 Kind: TypeAlias = Literal["before", "backward", "clear", "clip", "unscale", "read", "step"]
 _CLIPPING = ("clip_grad_norm_", "clip_grads_with_norm_", "clip_grad_value_")
@@ -21,11 +21,11 @@ _ONCE = ("clear", "clip", "unscale", "read")
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class LedgerEvent:
     """Something that happens to the gradients of leaves."""
 
     kind: Kind
-    place: Place
+    place: ProgramLine
     by: str = ""
     """What did it: ``zero_grad()``, or the name of an optimiser's class."""
     scale: float = 1.0
@@ -40,9 +40,9 @@ class Event:
 class Contents:
     """What the gradient of a leaf consists of at some point."""
 
-    parts: list[Event]
+    parts: list[LedgerEvent]
     """The backward passes that have been added up in it."""
-    lost: tuple[Event, Event] | None = None
+    lost: tuple[LedgerEvent, LedgerEvent] | None = None
     """The last pass that was removed before a step used it, and what removed it."""
 
 
@@ -50,18 +50,18 @@ class Ledger:
     """The events of a run, by leaf. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._past: dict[int, list[Event]] = defaultdict(list)
+        self._past: dict[int, list[LedgerEvent]] = defaultdict(list)
         self._leaves: dict[int, Any] = {}
         """Leaves with events, kept so that nothing else takes their identity."""
         self._grads: dict[int, Any] = {}
         """The leaves of gradients, by the gradients' identity."""
-        self._steps: list[Event] = []
+        self._steps: list[LedgerEvent] = []
         self.scale = 1.0
         """The factor of a GradScaler in the loss that was scaled last."""
         self._count = 0
-        self._passing: Event | None = None
+        self._passing: LedgerEvent | None = None
         """The call of ``backward`` that runs now."""
-        self.stepped: dict[int, tuple[Any, Place]] = {}
+        self.stepped: dict[int, tuple[Any, ProgramLine]] = {}
         """The optimisers that have made steps, by identity, and where each did last."""
         self.is_tried = False
         """Whether a GradScaler was asked to step, which it may decline."""
@@ -75,7 +75,7 @@ class Ledger:
                 self._leaves[id(leaf)] = leaf
                 is_known = leaf.grad is not None and not leaf.grad.is_meta
                 filled = is_known and bool(leaf.grad.any())
-                self._past[id(leaf)] = [Event("before", Place())] if filled else []
+                self._past[id(leaf)] = [LedgerEvent("before", ProgramLine())] if filled else []
 
     def passing(self) -> None:
         """A call of ``backward`` begins."""
@@ -141,11 +141,11 @@ class Ledger:
         for leaf in owned(optimizer):
             self._note(leaf, event)
 
-    def _event(self, kind: Kind, by: str = "", **more: Any) -> Event:
+    def _event(self, kind: Kind, by: str = "", **more: Any) -> LedgerEvent:
         self._count += 1
-        return Event(kind, user_place(), by, number=self._count, **more)
+        return LedgerEvent(kind, user_place(), by, number=self._count, **more)
 
-    def _note(self, leaf: Any, event: Event) -> None:
+    def _note(self, leaf: Any, event: LedgerEvent) -> None:
         """Add an event; what clears or clips in several goes does so once."""
         self._leaves[id(leaf)] = leaf
         past = self._past[id(leaf)]
@@ -155,7 +155,7 @@ class Ledger:
 
     # ---- what is wrong with it ----------------------------------------------------------------
 
-    def reached(self) -> dict[int, Place]:
+    def reached(self) -> dict[int, ProgramLine]:
         """The leaves that ``backward`` has given gradients, by identity, and where it did last."""
         return {
             key: event.place
@@ -176,11 +176,11 @@ class Ledger:
             text = misstep.text.replace("{}", _listed(named or ["parameters"]))
             yield misstep.model_copy(update={"text": text})
 
-    def _of_leaf(self, past: Sequence[Event]) -> Iterator[Misstep]:
+    def _of_leaf(self, past: Sequence[LedgerEvent]) -> Iterator[Misstep]:
         now = Contents([])
-        used: set[Event] = set()
-        plain: set[Event] = set()
-        seen: set[Event] = set()
+        used: set[LedgerEvent] = set()
+        plain: set[LedgerEvent] = set()
+        seen: set[LedgerEvent] = set()
         last, idle, late, early = None, None, None, None
         for event in past:
             if event.kind in ("before", "backward"):
@@ -227,7 +227,7 @@ class Ledger:
             yield _clipped_late(late, last)
 
     def _sums(
-        self, now: Contents, used: set[Event], step: Event, past: Sequence[Event]
+        self, now: Contents, used: set[LedgerEvent], step: LedgerEvent, past: Sequence[LedgerEvent]
     ) -> Iterator[Misstep]:
         """What a step uses besides the gradients that it is for."""
         passes = [part for part in now.parts if part.kind == "backward"]
@@ -243,7 +243,9 @@ class Ledger:
             if other is not None and earlier not in used:
                 yield _meant_for_another(earlier, passes[-1], step, other)
 
-    def _user_of(self, earlier: Event, later: Event, step: Event) -> Event | None:
+    def _user_of(
+        self, earlier: LedgerEvent, later: LedgerEvent, step: LedgerEvent
+    ) -> LedgerEvent | None:
         """The step of another optimiser that used a backward pass before the next one."""
         for event in self._steps:
             is_between = earlier.number < event.number < later.number
@@ -252,7 +254,7 @@ class Ledger:
                     return event
         return None
 
-    def _never(self, past: Sequence[Event]) -> Iterator[Misstep]:
+    def _never(self, past: Sequence[LedgerEvent]) -> Iterator[Misstep]:
         """Gradients that were made room for, and that no step uses."""
         past = _without_reads(past)
         clears = [event for event in past if event.kind == "clear"]
@@ -269,7 +271,7 @@ class Ledger:
         }
 
 
-def _without_reads(past: Sequence[Event]) -> list[Event]:
+def _without_reads(past: Sequence[LedgerEvent]) -> list[LedgerEvent]:
     return [event for event in past if event.kind != "read"]
 
 
@@ -288,11 +290,11 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(few)}{more}"
 
 
-def _misstep(text: str, place: Place) -> Misstep:
+def _misstep(text: str, place: ProgramLine) -> Misstep:
     return Misstep(text=text, written=place.written)
 
 
-def _step_first(step: Event, is_filled: bool, back: Event) -> Misstep:
+def _step_first(step: LedgerEvent, is_filled: bool, back: LedgerEvent) -> Misstep:
     by = "the gradients of an earlier call" if is_filled else "no gradient"
     text = (
         f"step() ({step.place.line}) runs before backward() ({back.place.line}): it updates by "
@@ -301,7 +303,7 @@ def _step_first(step: Event, is_filled: bool, back: Event) -> Misstep:
     return _misstep(text, step.place)
 
 
-def _cleared_between(back: Event, clear: Event, step: Event) -> Misstep:
+def _cleared_between(back: LedgerEvent, clear: LedgerEvent, step: LedgerEvent) -> Misstep:
     text = (
         f"{clear.by} ({clear.place.line}) runs between backward() ({back.place.line}) and step() "
         f"({step.place.line}), so step() has no gradient of this loss. Call zero_grad() before "
@@ -310,7 +312,7 @@ def _cleared_between(back: Event, clear: Event, step: Event) -> Misstep:
     return _misstep(text, clear.place)
 
 
-def _added_up(back: Event, step: Event) -> Misstep:
+def _added_up(back: LedgerEvent, step: LedgerEvent) -> Misstep:
     text = (
         f"backward() ({back.place.line}) adds to gradients that a step has used already, and "
         f"step() ({step.place.line}) uses the sum: nothing sets them back, so they add up. Call "
@@ -319,7 +321,7 @@ def _added_up(back: Event, step: Event) -> Misstep:
     return _misstep(text, step.place)
 
 
-def _added_to_earlier(step: Event) -> Misstep:
+def _added_to_earlier(step: LedgerEvent) -> Misstep:
     text = (
         f"step() ({step.place.line}) uses gradients from before this run too: nothing in it sets "
         "them back, so they add up. Call zero_grad() before backward()."
@@ -327,7 +329,9 @@ def _added_to_earlier(step: Event) -> Misstep:
     return _misstep(text, step.place)
 
 
-def _meant_for_another(earlier: Event, later: Event, step: Event, other: Event) -> Misstep:
+def _meant_for_another(
+    earlier: LedgerEvent, later: LedgerEvent, step: LedgerEvent, other: LedgerEvent
+) -> Misstep:
     text = (
         f"step() ({step.place.line}) moves {{}} by the gradients of backward() "
         f"({earlier.place.line}) too, which step() ({other.place.line}) of another optimiser was "
@@ -337,7 +341,7 @@ def _meant_for_another(earlier: Event, later: Event, step: Event, other: Event) 
     return _misstep(text, earlier.place)
 
 
-def _clipped_scaled(clip: Event, factor: float) -> Misstep:
+def _clipped_scaled(clip: LedgerEvent, factor: float) -> Misstep:
     text = (
         f"{clip.by}() ({clip.place.line}) clips gradients that have the factor {factor:g} of the "
         "GradScaler in them. Call unscale_() of the scaler, with the optimiser, before clipping."
@@ -345,7 +349,7 @@ def _clipped_scaled(clip: Event, factor: float) -> Misstep:
     return _misstep(text, clip.place)
 
 
-def _clipped_late(clip: Event, step: Event | None) -> Misstep:
+def _clipped_late(clip: LedgerEvent, step: LedgerEvent | None) -> Misstep:
     place = f" ({step.place.line})" if step is not None else ""
     text = (
         f"{clip.by}() ({clip.place.line}) runs after step(){place}, which has used the gradients "
@@ -354,7 +358,7 @@ def _clipped_late(clip: Event, step: Event | None) -> Misstep:
     return _misstep(text, clip.place)
 
 
-def _clipped_early(clip: Event, back: Event) -> Misstep:
+def _clipped_early(clip: LedgerEvent, back: LedgerEvent) -> Misstep:
     text = (
         f"{clip.by}() ({clip.place.line}) runs before backward() ({back.place.line}): there are no "
         "gradients of this loss to clip yet. Clip between backward() and step()."
@@ -362,7 +366,7 @@ def _clipped_early(clip: Event, back: Event) -> Misstep:
     return _misstep(text, clip.place)
 
 
-def _cleared_in_loop(back: Event, clear: Event, step: Event) -> Misstep:
+def _cleared_in_loop(back: LedgerEvent, clear: LedgerEvent, step: LedgerEvent) -> Misstep:
     text = (
         f"{clear.by} ({clear.place.line}) runs before each backward() ({back.place.line}) of a "
         f"loop, so step() ({step.place.line}) behind it has the gradients of the last one alone. "
@@ -371,7 +375,7 @@ def _cleared_in_loop(back: Event, clear: Event, step: Event) -> Misstep:
     return _misstep(text, clear.place)
 
 
-def _never_used(back: Event, clear: Event) -> Misstep:
+def _never_used(back: LedgerEvent, clear: LedgerEvent) -> Misstep:
     text = (
         f"step() is not called after backward() ({back.place.line}): unless it is called "
         f"elsewhere, nothing is updated, and the next {clear.by} ({clear.place.line}) removes the "
@@ -380,7 +384,7 @@ def _never_used(back: Event, clear: Event) -> Misstep:
     return _misstep(text, back.place)
 
 
-def _never_cleared(step: Event) -> Misstep:
+def _never_cleared(step: LedgerEvent) -> Misstep:
     text = (
         f"zero_grad() is not called before or after step() ({step.place.line}): unless it is "
         "called elsewhere, the gradients of all calls add up. Call zero_grad() before backward()."

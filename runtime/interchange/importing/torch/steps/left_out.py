@@ -10,14 +10,14 @@ from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
 from gradwire.runtime.interchange.importing.torch.inspection import node_of
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.steps.failures import History
+    from gradwire.runtime.interchange.importing.torch.steps.failures import NodeHistory
 
 _MOST = 8
 """Numbers for which it is asked who else keeps them, at most: that takes long."""
 
 
 def unused(
-    tensors: Iterable[Any], read: Container[int], results: Iterable[Any], history: History
+    tensors: Iterable[Any], read: Container[int], results: Iterable[Any], history: NodeHistory
 ) -> Iterator[Misstep]:
     """Single numbers with a gradient that no operation reads and that the program neither returns
     nor keeps, as a penalty that was not added to the loss. ``read`` are identities.

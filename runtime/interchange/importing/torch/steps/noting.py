@@ -18,11 +18,11 @@ from torch.optim.optimizer import (
 from gradwire.runtime.interchange.importing.torch.steps.ledger import owned
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.torch.capture.recording import Recording
+    from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
 
 
 @contextmanager
-def noted(recording: Recording) -> Iterator[None]:
+def noted(recording: CaptureRecording) -> Iterator[None]:
     """Keep account of steps, scales and what unscales meanwhile."""
     ledger, history = recording.ledger, recording.history
 
@@ -67,7 +67,7 @@ def noted(recording: Recording) -> Iterator[None]:
 
 @contextmanager
 def _telling(
-    recording: Recording, cls: Any, name: str, tell: Callable[..., None]
+    recording: CaptureRecording, cls: Any, name: str, tell: Callable[..., None]
 ) -> Iterator[None]:
     """Let a method of a class say that it has been called."""
     real = vars(cls)[name]

@@ -11,7 +11,7 @@ from gradwire.runtime.interchange.importing.torch.steps.ledger import owned as p
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
-    from gradwire.runtime.interchange.importing.torch.places import Place
+    from gradwire.runtime.interchange.importing.torch.places import ProgramLine
 
 _Key = TypeVar("_Key", int, str)
 _ARRANGING = SHAPES | {"Cast"}
@@ -23,8 +23,8 @@ _STALE = (
 
 
 def missteps(
-    stepped: Sequence[tuple[Any, Place]],
-    reached: Mapping[int, Place],
+    stepped: Sequence[tuple[Any, ProgramLine]],
+    reached: Mapping[int, ProgramLine],
     variables: Mapping[int, Staged],
     names: Mapping[int, str],
     owned: Collection[int],
@@ -64,7 +64,9 @@ def of_others(optimizer: Any, parameters: Mapping[str, Any]) -> str:
     return f"{kind} lacks {_listed([*alike], alike)}.{_STALE.format(kind)}"
 
 
-def _shared(stepped: Sequence[tuple[Any, Place]], names: Mapping[int, str]) -> Iterator[Misstep]:
+def _shared(
+    stepped: Sequence[tuple[Any, ProgramLine]], names: Mapping[int, str]
+) -> Iterator[Misstep]:
     """Two optimisers with some of the same parameters: with all of them, one wraps the other."""
     for i, (one, where) in enumerate(stepped):
         for other, there in stepped[i + 1 :]:
@@ -81,9 +83,9 @@ def _shared(stepped: Sequence[tuple[Any, Place]], names: Mapping[int, str]) -> I
 
 def _lacking(
     keys: Sequence[int],
-    reached: Mapping[int, Place],
+    reached: Mapping[int, ProgramLine],
     names: Mapping[int, str],
-    stepped: Sequence[tuple[Any, Place]],
+    stepped: Sequence[tuple[Any, ProgramLine]],
     is_stale: bool,
 ) -> Misstep:
     place = reached[keys[0]]

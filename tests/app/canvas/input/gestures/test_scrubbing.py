@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from gradwire.app.canvas.paint.blocks.numbers import number_box, number_boxes
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.runtime.diagram import MoveBlocks, SetParameters
 from tests.app.canvas.pages import (
     LEFT,
@@ -32,9 +32,10 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 Key = Qt.Key
 W, SCALAR, COUNT, SWITCH = (
-    Number("w", "value", (0, 1)), Number("s", "value"), Number("n", "value"), Number("on", "value"),
+    NumberCell("w", "value", (0, 1)), NumberCell("s", "value"), NumberCell("n", "value"),
+    NumberCell("on", "value"),
 )  # fmt: skip
-LITERAL = Number("mul1", "a")
+LITERAL = NumberCell("mul1", "a")
 
 
 @pytest.fixture
@@ -70,13 +71,13 @@ def show_result(canvas) -> None:
     QApplication.processEvents()
 
 
-def place(canvas, number: Number) -> QPoint:
+def place(canvas, number: NumberCell) -> QPoint:
     box = number_box(canvas.view, number)
     assert box is not None, number
     return box.center().toPoint()
 
 
-def value(shell, number: Number):
+def value(shell, number: NumberCell):
     given = shell.main.blocks[number.block]
     array = given.literals[number.key].array if number.key != "value" else given.value.array
     return array[number.cell].item()
@@ -117,7 +118,7 @@ class TestDragging:
 
     def test_a_number_that_was_drawn_is_given(self, canvas, shell):
         assert shell.main.blocks["drawn"].value is None
-        number = Number("drawn", "value", (1,))
+        number = NumberCell("drawn", "value", (1,))
         pull(canvas, number, 40)
         assert shell.main.blocks["drawn"].value.shape == (2,)
 
@@ -258,11 +259,11 @@ class TestStepping:
     def test_left_and_right_go_to_the_next_number(self, canvas, shell):
         click(canvas, place(canvas, W))
         QTest.keyClick(canvas, Key.Key_Right)
-        assert canvas.view.number == Number("w", "value", (0, 2))
+        assert canvas.view.number == NumberCell("w", "value", (0, 2))
         QTest.keyClick(canvas, Key.Key_Left)
         QTest.keyClick(canvas, Key.Key_Left)
         QTest.keyClick(canvas, Key.Key_Left)
-        assert canvas.view.number == Number("w", "value", (1, 2))
+        assert canvas.view.number == NumberCell("w", "value", (1, 2))
 
     def test_escape_gives_the_arrows_back_to_the_block(self, canvas, shell):
         click(canvas, place(canvas, W))
@@ -295,7 +296,7 @@ class TestStepping:
         QTest.keyClick(canvas, Key.Key_V)
         assert canvas.view.number == W
         QTest.keyClick(canvas, Key.Key_V, SHIFT)
-        assert canvas.view.number == Number("w", "value", (0, 0))
+        assert canvas.view.number == NumberCell("w", "value", (0, 0))
 
     def test_a_block_without_numbers_says_so(self, canvas, shell):
         canvas.select(["large"])
@@ -382,14 +383,14 @@ def test_a_stale_result_of_another_shape_offers_no_cell_that_is_gone(canvas, she
     shell._apply(SetParameters("w", {"value": [1.0]}))
     i = canvas.view.scene.index["w"]
     boxes = number_boxes(canvas.view.annotations, i, 1.0)
-    assert set(boxes) == {Number("w", "value", (0,))}
+    assert set(boxes) == {NumberCell("w", "value", (0,))}
 
 
 def test_a_vector_has_a_row_of_numbers(canvas):
     shell = Shell(canvas, diagram({"v": block("Variable", value=[1, 2])}, {}, {"v": (0, 0)}))
-    canvas.set_result(Result(shell.diagram, {"v.out": np.array([1.0, 2.0], np.float32)}))
+    canvas.set_result(EvaluationResult(shell.diagram, {"v.out": np.array([1.0, 2.0], np.float32)}))
     boxes = number_boxes(canvas.view.annotations, 0, 1.0)
-    assert list(boxes) == [Number("v", "value", (0,)), Number("v", "value", (1,))]
+    assert list(boxes) == [NumberCell("v", "value", (0,)), NumberCell("v", "value", (1,))]
 
 
 @pytest.mark.parametrize("zoom", [0.62, 0.68, 0.8, 1.0, 1.5])

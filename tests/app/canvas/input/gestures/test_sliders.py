@@ -10,12 +10,12 @@ from PySide6.QtTest import QTest
 from gradwire.app.canvas.input import numbers
 from gradwire.app.canvas.paint.blocks.numbers import number_box, slider_track
 from gradwire.app.canvas.state.looks import SliderLook
-from gradwire.app.document.numbers import Number
+from gradwire.app.document.numbers import NumberCell
 from tests.app.canvas.input.gestures.test_scrubbing import show_result
 from tests.app.canvas.pages import Shell, block, click, diagram, drag, hover
 
 Key = Qt.Key
-STEPPED = Number("c", "value")
+STEPPED = NumberCell("c", "value")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_escape_takes_the_drag_back(canvas, shell):
 def test_a_click_on_the_track_moves_the_knob_there(canvas, shell):
     click(canvas, on_track(canvas, "v", 0.5))
     assert value(shell, "v") == pytest.approx(0.5, abs=0.011)
-    assert canvas.view.number == Number("v", "value")
+    assert canvas.view.number == NumberCell("v", "value")
     assert len(shell.changes) == 1
 
 
@@ -105,14 +105,14 @@ def test_keys_step_within_the_limits(canvas, shell):
 
 
 def test_the_number_beside_it_is_scrubbed_within_the_limits(canvas, shell):
-    box = number_box(canvas.view, Number("v", "value"))
+    box = number_box(canvas.view, NumberCell("v", "value"))
     beside = QPoint(round(box.right()) - 4, round(box.center().y()))
     drag(canvas, beside, beside + QPoint(4000, 0))
     assert value(shell, "v") == 1.0
 
 
 def test_cells_of_an_array_stay_within_the_limits(canvas, shell):
-    at = number_box(canvas.view, Number("row", "value", (0,))).center().toPoint()
+    at = number_box(canvas.view, NumberCell("row", "value", (0,))).center().toPoint()
     drag(canvas, at, at + QPoint(4000, 0))
     assert shell.main.blocks["row"].value.array.tolist() == [1.0, 0.5]
 

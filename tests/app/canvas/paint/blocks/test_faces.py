@@ -15,7 +15,7 @@ from gradwire.app.canvas.paint.blocks.symbols import legible_width
 from gradwire.app.canvas.paint.legible import LEAST
 from gradwire.app.canvas.scene.geometry import PORT_RADIUS
 from gradwire.app.canvas.state.badge_labels import BadgeLabel
-from gradwire.app.canvas.state.formatting import Readout, Section
+from gradwire.app.canvas.state.formatting import FaceReadout, FaceSection
 from gradwire.app.canvas.state.looks import Look, PortLook
 from gradwire.app.services.theme import BODY, DARK, HIGH_CONTRAST, LIGHT, SMALL, TITLE, font
 from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
@@ -29,7 +29,7 @@ LOOK = Look(
     lines=2,
     inputs=(PortLook("a = 3", "open"), PortLook("b", "wired")),
     outputs=(PortLook("", "wired"),),
-    sections=(Section("", Readout((("0", "3"),), bracketed=True)),),
+    sections=(FaceSection("", FaceReadout((("0", "3"),), bracketed=True)),),
 )
 LIMIT = 10_000_000
 
@@ -79,8 +79,8 @@ class TestDrawing:
         assert image() != image(replace(LOOK, stale=True))
 
     def test_wide_numbers_stay_inside(self, qapp):
-        wide = Readout((tuple(["−1.234e−38"] * 4),), bracketed=True)
-        picture = image(replace(LOOK, sections=(Section("∇", wide),)), ratio=2.0)
+        wide = FaceReadout((tuple(["−1.234e−38"] * 4),), bracketed=True)
+        picture = image(replace(LOOK, sections=(FaceSection("∇", wide),)), ratio=2.0)
         for y in range(round(LOOK.height)):
             assert at(picture, WIDTH + 7, y, ratio=2.0).alpha() == 0
 
@@ -199,10 +199,10 @@ class TestPlaces:
         named = replace(LOOK, inputs=(PortLook("a = 3", "open"),), lines=1)
         room = drawn(named).of("translate")[-1]
         assert room[0] <= WIDTH - 10.0
-        wide = Readout((tuple(["−1.23"] * 9),), bracketed=True)
-        look = replace(named, sections=(Section("", wide),))
+        wide = FaceReadout((tuple(["−1.23"] * 9),), bracketed=True)
+        look = replace(named, sections=(FaceSection("", wide),))
         outputs = (PortLook("first", "wired"), PortLook("q", "wired"))
-        twice = replace(look, outputs=outputs, sections=(Section("", wide),) * 2)
+        twice = replace(look, outputs=outputs, sections=(FaceSection("", wide),) * 2)
         for shown, right in ((look, WIDTH - 10.0), (twice, WIDTH - 18.0 - advance("first"))):
             numbers = [each for each in texts(drawn(shown)) if each.words in ("−1.23", "…")]
             assert {each.words for each in numbers} == {"−1.23", "…"}
@@ -212,12 +212,17 @@ class TestPlaces:
         assert len({round(each.ink.bottom()) for each in numbers if each.words == "…"}) == 2
 
     def test_numbers_stand_on_the_rows_of_their_outputs(self, qapp):
-        one = Readout((("1",),))
-        alone = drawn(replace(LOOK, lines=4, sections=(Section("", one),)))
+        one = FaceReadout((("1",),))
+        alone = drawn(replace(LOOK, lines=4, sections=(FaceSection("", one),)))
         assert alone.of("translate")[-1][1] == HEADER + ROW * 0.5
         outputs = (PortLook("p", "wired"), PortLook("q", "wired"))
         both = drawn(
-            replace(LOOK, lines=4, outputs=outputs, sections=(Section("", one), Section("", one)))
+            replace(
+                LOOK,
+                lines=4,
+                outputs=outputs,
+                sections=(FaceSection("", one), FaceSection("", one)),
+            )
         )
         heights = [at[1] for at in both.of("translate") if len(at) == 2]
         assert heights[-2:] == [HEADER + ROW * 0.5, HEADER + ROW * 1.5]
@@ -371,7 +376,7 @@ class TestCache:
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
         before = cache.picture(LOOK)
         for text in "789":
-            changed = replace(LOOK, sections=(Section("", Readout(((text,),))),))
+            changed = replace(LOOK, sections=(FaceSection("", FaceReadout(((text,),))),))
             now = cache.picture(changed)
             assert now.pixmap.toImage() != before.pixmap.toImage()
             before = now
@@ -382,11 +387,16 @@ class TestCache:
         cache = FaceCache()
         cache.begin(1.0, 1.0, LIGHT, LIMIT)
         for number in range(20):
-            cache.picture(replace(LOOK, sections=(Section("", Readout(((str(number),),))),)))
+            cache.picture(
+                replace(LOOK, sections=(FaceSection("", FaceReadout(((str(number),),))),))
+            )
         assert cache.size == 2 * cache.picture(LOOK.bare()).size
 
     def test_numbers_over_a_bare_picture_lie_as_in_a_whole_one(self, qapp):
-        cache, changed = FaceCache(), replace(LOOK, sections=(Section("", Readout((("7",),))),))
+        cache, changed = (
+            FaceCache(),
+            replace(LOOK, sections=(FaceSection("", FaceReadout((("7",),))),)),
+        )
         cache.begin(0.7, 1.0, LIGHT, LIMIT)
         room = margin(0.7, 1.0)
         over = QPixmap(image(changed, 0.7).size())

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
 from gradwire.app.canvas.paint.views.colours import class_colour, image_of, table_of
 from gradwire.app.canvas.paint.views.faces import draw_view
-from gradwire.app.canvas.paint.views.frames import Frame
+from gradwire.app.canvas.paint.views.frames import ValueFrame
 from gradwire.app.canvas.paint.views.marks import draw_marks
 from gradwire.app.canvas.state.looks import Look
 from gradwire.app.services.colours import contrast
@@ -26,9 +26,9 @@ from gradwire.runtime.views.pictures import (
     HistogramPicture,
     ImagePicture,
     Line,
-    Marks,
     NoPicture,
     PlotPicture,
+    PointMarks,
     ScatterPicture,
 )
 
@@ -96,7 +96,7 @@ def test_the_line_of_a_field_is_drawn_where_it_is():
 @themes
 def test_points_have_the_colour_of_their_class(theme):
     points = np.array([[0.25, 0.25], [0.75, 0.75]])
-    marks = Marks(points, np.array([FIRST, FIRST + 1], np.uint8))
+    marks = PointMarks(points, np.array([FIRST, FIRST + 1], np.uint8))
     image = painted(ScatterPicture(x=UNIT, y=UNIT, marks=(marks,)), theme)
     assert near(image.pixelColor(75, 225), class_colour(0, theme))
     assert near(image.pixelColor(225, 75), class_colour(1, theme))
@@ -107,7 +107,7 @@ def test_points_over_a_field_have_the_hue_of_their_side_and_stand_out(theme):
     levels = np.full((20, 20), FIRST, np.uint8)
     levels[:, 10:] = LAST
     points = np.array([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]])
-    marks = Marks(points, np.array([FIRST, FIRST + 1, FIRST, FIRST + 1], np.uint8))
+    marks = PointMarks(points, np.array([FIRST, FIRST + 1, FIRST, FIRST + 1], np.uint8))
     image = painted(field(levels, marks=(marks,)), theme)
     sides = [image.pixelColor(x, 150) for x in (75, 225)]
     for x, y, own in ((75, 225, 0), (75, 75, 1), (225, 225, 0), (225, 75, 1)):
@@ -125,12 +125,12 @@ def _apart(one: QColor, other: QColor) -> int:
 def test_every_class_has_a_form_of_its_own():
     shapes = []
     for number in range(4):
-        marks = Marks(np.array([[0.5, 0.5]]), np.array([FIRST + number], np.uint8))
+        marks = PointMarks(np.array([[0.5, 0.5]]), np.array([FIRST + number], np.uint8))
         image = QImage(64, 64, QImage.Format.Format_RGB32)
         image.fill(QColor(LIGHT.canvas))
         with QPainter(image) as painter:
             painter.scale(8.0, 8.0)
-            draw_marks(painter, (marks,), Frame(QRectF(0, 0, 8, 8), UNIT, UNIT), LIGHT)
+            draw_marks(painter, (marks,), ValueFrame(QRectF(0, 0, 8, 8), UNIT, UNIT), LIGHT)
         ink = class_colour(number, LIGHT)
         shapes.append(
             tuple(near(image.pixelColor(x, y), ink, 50) for x in range(64) for y in range(64))
@@ -139,7 +139,7 @@ def test_every_class_has_a_form_of_its_own():
 
 
 def test_points_beyond_the_axes_are_not_drawn_elsewhere():
-    marks = Marks(np.array([[5.0, 0.5], [np.nan, 0.5], [0.5, -3.0]]))
+    marks = PointMarks(np.array([[5.0, 0.5], [np.nan, 0.5], [0.5, -3.0]]))
     image = painted(ScatterPicture(x=UNIT, y=UNIT, marks=(marks,)))
     assert class_colour(0, LIGHT).name() not in colours(image)
 

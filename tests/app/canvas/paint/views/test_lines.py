@@ -38,7 +38,7 @@ FULL = plot(WAVE, 1.0 - WAVE)
 @pytest.fixture
 def placed(monkeypatch):
     """Where names were drawn, by plot."""
-    found: list[list[lines.Name]] = []
+    found: list[list[lines.LineName]] = []
     draw = lines._draw_names
 
     def note(painter: QPainter, names: Any, *rest: Any, **more: Any) -> None:
@@ -73,7 +73,7 @@ def inks(monkeypatch: pytest.MonkeyPatch, picture: PlotPicture, *size: float) ->
     return whole != unnamed, unnamed != empty
 
 
-def rooms(names: Iterable[lines.Name]) -> list[QRectF]:
+def rooms(names: Iterable[lines.LineName]) -> list[QRectF]:
     return [name.place for name in names]
 
 

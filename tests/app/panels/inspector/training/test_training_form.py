@@ -10,7 +10,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QPushButton
 
 import gradwire as gw
-from gradwire.app.evaluation.result import Result
+from gradwire.app.evaluation.result import EvaluationResult
 from gradwire.app.panels.inspector.diagram_form import DiagramForm
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.runtime.diagram import SetTraining, apply
@@ -59,7 +59,7 @@ class Taker:
     def _show(self) -> None:
         session = Session(self.diagram)
         self.inspector.set_diagram(self.diagram)
-        self.inspector.set_result(Result(self.diagram, flow=observe(session)))
+        self.inspector.set_result(EvaluationResult(self.diagram, flow=observe(session)))
 
     def click(self, text: str) -> None:
         button = next(b for b in self.form.findChildren(QPushButton) if b.text() == text)

@@ -1,7 +1,7 @@
 """Frames as a tree: what lies in which."""
 
 from gradwire.runtime.diagram import Note, Point
-from gradwire.runtime.diagram.layout.frames.groups import Group, groups_of
+from gradwire.runtime.diagram.layout.frames.groups import FrameGroup, groups_of
 
 
 def frame(x, y, width, height):
@@ -21,23 +21,23 @@ def test_blocks_and_notes_are_in_the_smallest_frame_around_them():
         "apart": Note("", Point(2_000, 0), 100, 60),
     }
     tree = groups_of(notes, [block(40, 40), block(400, 40), block(2_000, 300), None])
-    inner = Group("inner", [0], notes=["text"])
-    assert tree == Group("", [2, 3], [Group("outer", [1], [inner], ["beside"])])
+    inner = FrameGroup("inner", [0], notes=["text"])
+    assert tree == FrameGroup("", [2, 3], [FrameGroup("outer", [1], [inner], ["beside"])])
 
 
 def test_frames_without_blocks_or_with_foreign_ones_are_none():
     notes = {"empty": frame(0, 0, 500, 500), "mixed": frame(900, 0, 900, 400)}
     tree = groups_of(notes, [block(1_000, 40)], [block(1_300, 40)])
-    assert tree == Group("", [0])
+    assert tree == FrameGroup("", [0])
 
 
 def test_of_frames_that_overlap_the_smaller_has_what_lies_in_both():
     notes = {"large": frame(0, 0, 700, 300), "small": frame(300, -10, 600, 300)}
     tree = groups_of(notes, [block(40, 40), block(320, 40), block(720, 40)])
-    assert tree.groups == [Group("small", [1, 2]), Group("large", [0])]
+    assert tree.groups == [FrameGroup("small", [1, 2]), FrameGroup("large", [0])]
 
 
 def test_a_frame_around_the_same_blocks_is_inside_the_larger_one():
     notes = {"wide": frame(0, 0, 700, 300), "high": frame(20, -10, 300, 400)}
     tree = groups_of(notes, [block(40, 40)])
-    assert tree.groups == [Group("wide", [], [Group("high", [0])])]
+    assert tree.groups == [FrameGroup("wide", [], [FrameGroup("high", [0])])]

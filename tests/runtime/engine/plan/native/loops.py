@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.engine.compiler.recipes import Place, Recipe
+from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ def loop(
     *operations: Operation, dtypes: Sequence[str] = ("float32",), is_short: bool = False
 ) -> Recipe:
     """Operations on elements that lie side by side, of which the last one is the result."""
-    operands = tuple((dtype, Place(i)) for i, dtype in enumerate(dtypes))
-    results = ((len(dtypes) + len(operations) - 1, Place(len(dtypes))),)
+    operands = tuple((dtype, MemoryPlace(i)) for i, dtype in enumerate(dtypes))
+    results = ((len(dtypes) + len(operations) - 1, MemoryPlace(len(dtypes))),)
     wide = (True,) * len(operations)
     return Recipe(0, operands, operations, wide, results, is_short=is_short)

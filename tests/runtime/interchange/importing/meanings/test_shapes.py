@@ -15,7 +15,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.interchange.importing.tensorflow.call import Call
+from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
 from gradwire.runtime.interchange.importing.tensorflow.operators.shapes import OPERATORS
 from tests.runtime.interchange.importing.meanings.differing import all_agree
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
@@ -172,7 +172,7 @@ def test_a_matrix_that_is_larger_than_its_diagonal_is_refused_of_tensorflow(side
     stage = Stage()
     given = (stage.constant(np.int32(number)) for number in (0, *sides, 0))
     node = SimpleNamespace(name="node", operator="MatrixDiagV3")
-    call = Call(stage, node, "node", (stage.input("x", X), *given), None, None)
+    call = TensorFlowCall(stage, node, "node", (stage.input("x", X), *given), None, None)
     if fits:
         made = stage.example(OPERATORS["MatrixDiagV3"](call))
         np.testing.assert_array_equal(made, X[..., None] * np.eye(4, dtype="f4"))

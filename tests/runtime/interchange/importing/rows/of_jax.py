@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from gradwire.runtime.interchange.importing.jax.jaxprs import CALLS
-from gradwire.runtime.interchange.importing.jax.operands import Wire, block_dtype
+from gradwire.runtime.interchange.importing.jax.operands import LazyBroadcast, block_dtype
 from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
 from tests.runtime.interchange.importing.rows.comparing import (
     ARRAYS,
@@ -315,10 +315,12 @@ def _ours(row: str, equation: Equation, given: Given, xs: Sequence[Staged]) -> F
 
     def made() -> list[Staged]:
         if row in LAZY:
-            results = [LAZY[row](stage, params, *(Wire(x, x.shape) for x in xs)).wide(stage)]
+            results = [
+                LAZY[row](stage, params, *(LazyBroadcast(x, x.shape) for x in xs)).wide(stage)
+            ]
         elif row in ELEMENTWISE:
             y = ELEMENTWISE[row](stage, params, *xs)
-            results = [Wire(y, shapes[0][0]).wide(stage)]
+            results = [LazyBroadcast(y, shapes[0][0]).wide(stage)]
         else:
             results = flat(WHOLE[row](stage, params, *xs))
         return [stage.cast(y, dtype) for y, (_, dtype) in zip(results, shapes, strict=True)]

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from gradwire.runtime.interchange.importing.keras.call import Call
+from gradwire.runtime.interchange.importing.keras.call import LayerCall
 from gradwire.runtime.interchange.importing.keras.config import Config
 from gradwire.runtime.interchange.importing.keras.images import Layouts
 from gradwire.runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
@@ -69,7 +69,7 @@ def _put_up(row: str, given: Given, inputs: list[Staged], formula: Formula) -> A
     keywords = {
         key: value for key, value in formula.attributes.items() if key in ("axis", "keepdims")
     } if row.startswith("ops") else {}  # fmt: skip
-    call = Call(given.stage, layer, arguments, keywords, variables, Layouts(given.stage))
+    call = LayerCall(given.stage, layer, arguments, keywords, variables, Layouts(given.stage))
     return (LAYERS if name == row else OPERATIONS)[name](call)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from gradwire.runtime.interchange.importing.mxnet.attributes import Attributes
-from gradwire.runtime.interchange.importing.mxnet.call import Call
+from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
+from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall
 from gradwire.runtime.interchange.importing.mxnet.operators.table import OPERATORS
 from tests.runtime.interchange.importing.rows import formulas
 from tests.runtime.interchange.importing.rows.formulas import Formula, of
@@ -33,9 +33,11 @@ UNREACHED = dict.fromkeys(
 def _put_up(row: str, given: Given, inputs: list[Staged], formula: Formula) -> Any:
     texts = {key: str(value) for key, value in formula.attributes.items()}
     node: Any = SimpleNamespace(
-        name="n", operator=row, inputs=inputs, attributes=Attributes("n", texts)
+        name="n", operator=row, inputs=inputs, attributes=MXNetAttributes("n", texts)
     )
-    return OPERATORS[row](Call(given.stage, node, "node", lambda number, shape: inputs[number]))
+    return OPERATORS[row](
+        MXNetCall(given.stage, node, "node", lambda number, shape: inputs[number])
+    )
 
 
 def cases(row: str, count: int) -> Iterator[Case]:

@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.importing.onnx.operators.node import Node
+from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from tests.interchange import onnx as suite
 from tests.runtime.interchange.importing.rows.comparing import (
@@ -197,7 +197,7 @@ def _guess(row: str, number: int) -> Case:
     opset = max(int(pick(draw, [13, 18, 21])), schema.since_version)
     graphs = SimpleNamespace(array=numpy_helper.to_array)
     made = {name: helper.make_attribute(name, value) for name, value in attributes.items()}
-    node = Node(row, given.stage, graphs, inputs, made, outputs, opset, False, "node")  # type: ignore[arg-type]
+    node = OperatorNode(row, given.stage, graphs, inputs, made, outputs, opset, False, "node")  # type: ignore[arg-type]
 
     def put_up() -> Any:
         found = RULES[row](node)
@@ -224,7 +224,7 @@ def _written(row: str, number: int, written: Written) -> Case:
     made = {name: helper.make_attribute(name, x) for name, x in written.attributes.items()}
     graphs: Any = SimpleNamespace(array=numpy_helper.to_array)
     outputs = [f"y{i}" for i in range(written.outputs)]
-    node = Node(row, given.stage, graphs, inputs, made, outputs, 21, False, "node")
+    node = OperatorNode(row, given.stage, graphs, inputs, made, outputs, 21, False, "node")
 
     def put_up() -> Any:
         found: Any = RULES[row](node)

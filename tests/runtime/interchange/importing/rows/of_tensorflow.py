@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from gradwire.runtime.interchange.importing.tensorflow.call import Call
+from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
 from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 from tests.runtime.interchange.importing.rows import formulas
 from tests.runtime.interchange.importing.rows.comparing import ARRAYS, Case, Given
@@ -71,7 +71,7 @@ def _put_up(row: str, given: Given, inputs: list[Staged], formula: Formula) -> A
     attributes = _Attributes(formula.attributes)
     node: Any = SimpleNamespace(name="n", operator=row, attributes=attributes)
     nothing: Any = None
-    call = Call(given.stage, node, "node", tuple(inputs), nothing, nothing)
+    call = TensorFlowCall(given.stage, node, "node", tuple(inputs), nothing, nothing)
     return OPERATORS[row](call)
 
 

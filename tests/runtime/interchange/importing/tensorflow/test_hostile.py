@@ -15,7 +15,7 @@ from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.tensorflow import graph as graphs
 from gradwire.runtime.interchange.importing.tensorflow import messages
-from gradwire.runtime.interchange.importing.tensorflow.checkpoint import Checkpoint
+from gradwire.runtime.interchange.importing.tensorflow.checkpoint import TensorFlowCheckpoint
 from gradwire.runtime.interchange.importing.tensorflow.importer import (
     import_graph_def,
     import_saved_model,
@@ -269,7 +269,7 @@ def test_every_byte_of_an_index_may_be_wrong(copied: Path):
             data[place] ^= flip
             index.write_bytes(bytes(data))
             try:
-                checkpoint = Checkpoint(index.with_suffix(""), index.parent)
+                checkpoint = TensorFlowCheckpoint(index.with_suffix(""), index.parent)
                 assert checkpoint.array("w1/.ATTRIBUTES/VARIABLE_VALUE").dtype.itemsize
             except GradwireError as error:
                 assert str(error)

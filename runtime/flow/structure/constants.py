@@ -33,6 +33,9 @@ Module: TypeAlias = "tuple[str, ...]"
 """A module by the parts of its path."""
 _ALIKE = 0.5
 """Cosine of the numbers of a network and of its copy, at least."""
+_CHANCE = 6.0
+"""Standard deviations above chance that the cosine of few numbers is, at least."""
+_ROUNDING = 1e-6
 _DATA = ("Dataset", "Input")
 _ADDING = ("Add", "AddN", "Sub")
 _LINEAR = SHAPES | {"Add", "AddN", "Cast", "Loss", "Mean", "Neg", "Sub", "Sum"}
@@ -146,7 +149,8 @@ class _Design:
         if one.size != other.size or not one.size:
             return False
         sizes = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-        return float(one @ other) > _ALIKE * sizes
+        by_chance = _CHANCE / np.sqrt(one.size - 1 + _CHANCE**2)  # by Student's distribution
+        return float(one @ other) > max(_ALIKE, by_chance) * sizes * (1 - _ROUNDING)
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         """Those of a variable in the diagram; none where an initialiser draws them."""

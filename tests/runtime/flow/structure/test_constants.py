@@ -62,6 +62,20 @@ def test_a_network_without_a_twin_is_remarked_on():
     )
 
 
+def test_few_numbers_that_are_alike_by_chance_are_no_copy():
+    kept, lost = nn.Linear(4, 2), nn.Linear(4, 2)
+    with torch.no_grad():
+        kept.weight.copy_(torch.tensor([[0.5, -0.4, 0.3, 0.2], [0.1, -0.5, 0.2, 0.4]]))
+        kept.bias.copy_(torch.tensor([0.3, -0.2]))
+        lost.weight.copy_(torch.tensor([[0.5, -0.1, 0.4, -0.2], [0.3, -0.4, -0.1, 0.4]]))
+        lost.bias.copy_(torch.tensor([0.1, -0.4]))
+
+    def step(x):
+        return (kept(x) + lost(x).detach()).pow(2).mean()
+
+    assert said(step, X) == {("no_gradient", "lost")}
+
+
 def test_a_target_that_an_optimiser_owns_should_get_gradient():
     q = network()
     target = copy.deepcopy(q)

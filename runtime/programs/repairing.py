@@ -24,7 +24,7 @@ from gradwire.runtime.programs.patches import Patch, at_line, called_at, of_attr
 from gradwire.runtime.programs.references import CHILD, parse_reference
 from gradwire.runtime.programs.reviews import FilePlace, written_place
 from gradwire.runtime.progress_bars import bar
-from gradwire.runtime.watch import ParameterTrouble
+from gradwire.runtime.watch import Trouble
 
 _MOST_BYTES = 8 << 20
 """Size of a file of a program, at most."""
@@ -262,7 +262,7 @@ def _look_at_script(
                     next((place for place in places if place), None),
                     named,
                     found["sentence"],
-                    found["trouble"] == ParameterTrouble.UNREGISTERED.value,
+                    found["trouble"] == Trouble.UNREGISTERED.value,
                 )
             )
     return _Look(troubles, passes, files, f"Seen in {request['steps']} steps.")

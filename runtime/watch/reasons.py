@@ -26,7 +26,7 @@ class NotFiniteError(FloatingPointError):
     """A step whose loss or gradients are not finite, raised with ``guard`` before the update."""
 
 
-class ParameterTrouble(Enum):
+class Trouble(Enum):
     """What can be wrong with parameters in a training."""
 
     NO_GRADIENT = "no gradient"
@@ -53,14 +53,14 @@ class Found:
     ``parameters`` are names in the model; ``written`` are the lines to blame, ``model.py:42``.
     """
 
-    trouble: ParameterTrouble
+    trouble: Trouble
     parameters: tuple[str, ...]
     sentence: str
     step: int
     written: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[ParameterTrouble, tuple[str, ...], str]:
+    def key(self) -> tuple[Trouble, tuple[str, ...], str]:
         """What makes it the same as another."""
         return self.trouble, self.parameters, self.sentence
 
@@ -71,7 +71,7 @@ class Found:
 class Reason(NamedTuple):
     """Why one parameter gets no gradient."""
 
-    trouble: ParameterTrouble
+    trouble: Trouble
     sentence: str
     written: tuple[str, ...] = ()
 
@@ -83,23 +83,23 @@ def reason(structure: Structure, parameter: str, replaced: bool) -> Reason | Non
     if value is None:
         return None
     if not step.losses:
-        return Reason(ParameterTrouble.NO_BACKWARD, "No backward() was called in this step.")
+        return Reason(Trouble.NO_BACKWARD, "No backward() was called in this step.")
     if not any(value in call.read for call in step.calls):
         if replaced:
             text = (
                 f"{parameter} is not in the model any more: it was replaced after the watch, or "
                 "the optimiser, was made. Make the optimiser once the model is complete."
             )
-            return Reason(ParameterTrouble.REPLACED, text)
+            return Reason(Trouble.REPLACED, text)
         text = (
             f"No call of the step reads {parameter}. Use it in forward, or leave it out; "
             "DistributedDataParallel needs find_unused_parameters=True for it."
         )
-        return Reason(ParameterTrouble.NEVER_READ, text)
+        return Reason(Trouble.NEVER_READ, text)
     verdict = structure.verdict(parameter)
     if verdict is None:
         text = f"{parameter} is read, and nothing that leads to the loss reads what is made of it."
-        return Reason(ParameterTrouble.NO_GRADIENT, text)
+        return Reason(Trouble.NO_GRADIENT, text)
     if verdict.state is State.FROZEN or verdict.state.row.passes:
         return None
     places = [c.written.partition(": ")[0] for c in verdict.cutters if c.written]
@@ -121,9 +121,7 @@ def reason(structure: Structure, parameter: str, replaced: bool) -> Reason | Non
             f" That {came.name} ({shown(came.line)}) brings these numbers back is not certain: "
             "it is the first call that could."
         )
-    return Reason(
-        ParameterTrouble.NO_GRADIENT, sentence, tuple(dict.fromkeys(filter(None, places)))
-    )
+    return Reason(Trouble.NO_GRADIENT, sentence, tuple(dict.fromkeys(filter(None, places))))
 
 
 def _cure(verdict: Verdict) -> str:

@@ -18,8 +18,8 @@ EDITS = {
     "gradwire.runtime.flow.words.states": (
         ('    ZERO = "ZERO"\n', '    ZERO = "ZERO"\n    SPIKY = "SPIKY"\n'),
         (
-            "        State.ZERO: Row(\n",
-            """        State.SPIKY: Row(
+            "        State.ZERO: StateRow(\n",
+            """        State.SPIKY: StateRow(
             numeric=True,
             title="Carries, spiky",
             legend="spiky: one element above {spike} × the rms",
@@ -34,7 +34,7 @@ EDITS = {
             accent="yellow",
             sentence="One of {total} elements is {peak}, against an rms of {rms}.",
         ),
-        State.ZERO: Row(
+        State.ZERO: StateRow(
 """,
         ),
     ),

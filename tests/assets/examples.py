@@ -11,11 +11,15 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ROOT / "assets" / "manual"
-PAGES_OF_PEERS = (
-    ROOT / "README.md", MANUAL / "pytorch.md", MANUAL / "watching.md", MANUAL / "jax.md",
-    MANUAL / "engines.md",
-)  # fmt: skip
-"""Pages whose examples need another system, which test_peer_pages.py asks for."""
+PAGES_OF_PEERS = {
+    ROOT / "README.md": "torch",
+    MANUAL / "pytorch.md": "torch",
+    MANUAL / "watching.md": "torch",
+    MANUAL / "programs.md": "torch",
+    MANUAL / "jax.md": "jax",
+    MANUAL / "engines.md": "jax",
+}
+"""Pages whose examples need another system, by that, which test_peer_pages.py asks for."""
 _FENCE = re.compile(
     r"^(````?)(\w+)\n(.*?)^\1$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE
 )

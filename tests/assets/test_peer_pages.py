@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.assets.examples import PAGES_OF_PEERS, run_python
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-README, PYTORCH, WATCHING, JAX, ENGINES = PAGES_OF_PEERS
-
-
-def prints_what_it_says(page: Path) -> None:
+@pytest.mark.night
+@pytest.mark.parametrize(
+    ("page", "system"), PAGES_OF_PEERS.items(), ids=lambda x: getattr(x, "stem", x)
+)
+def test_a_page_prints_what_it_says(page, system, tmp_path, monkeypatch):
+    pytest.importorskip(system)
+    monkeypatch.chdir(tmp_path)
     _, outputs = run_python(page)
     assert outputs
     for expected, printed in outputs:
         assert printed.rstrip("\n") == expected.rstrip("\n")
-
-
-@pytest.mark.night
-def test_the_readme(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    prints_what_it_says(README)
-
-
-@pytest.mark.night
-def test_the_page_of_pytorch(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    prints_what_it_says(PYTORCH)
-
-
-@pytest.mark.night
-def test_the_page_of_watching(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    prints_what_it_says(WATCHING)
-
-
-@pytest.mark.night
-def test_the_page_of_jax(tmp_path, monkeypatch):
-    pytest.importorskip("jax")
-    monkeypatch.chdir(tmp_path)
-    prints_what_it_says(JAX)
-
-
-@pytest.mark.night
-def test_the_page_of_engines(tmp_path, monkeypatch):
-    pytest.importorskip("jax")
-    monkeypatch.chdir(tmp_path)
-    prints_what_it_says(ENGINES)

@@ -173,11 +173,11 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 from tests.app.closing import give_up
 application = QApplication(sys.argv[:1])
 store = QSettings(str(Path("settings.ini")), QSettings.Format.IniFormat)
-window = Windows(Settings(store)).new(Path({str(MODEL)!r}))
+window = OpenWindows(Settings(store)).new(Path({str(MODEL)!r}))
 def until(done):
     while not done() and not os.path.exists("imported"):
         QTest.qWait(10)

@@ -7,6 +7,7 @@ compares with it, or a network that judges what the stop gives and other data as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Set
 from functools import cached_property
 from itertools import takewhile
@@ -149,7 +150,7 @@ class _Design:
         if one.size != other.size or not one.size:
             return False
         sizes = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-        by_chance = _CHANCE / np.sqrt(one.size - 1 + _CHANCE**2)  # by Student's distribution
+        by_chance = _CHANCE / math.sqrt(one.size - 1 + _CHANCE**2)  # by Student's distribution
         return float(one @ other) > max(_ALIKE, by_chance) * sizes * (1 - _ROUNDING)
 
     def _numbers(self, name: str) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from gradwire.runtime.flow import diagnose
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.capturing import capture
 from gradwire.runtime.watch.findings import Findings
-from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.reasons import Found, Trouble
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -100,7 +100,7 @@ class _Looks:
             text = finding.sentence
             if about and not any(name in text for name in about):
                 text = f"{listed(about)}: {text}"
-            self.findings.tell(Found(ParameterTrouble.DIAGNOSED, tuple(about), text, 0, places))
+            self.findings.tell(Found(Trouble.DIAGNOSED, tuple(about), text, 0, places))
 
     def of(self, names: Sequence[str]) -> Callable[[Array], None]:
         """Looks at the norms of the gradients of these names."""
@@ -118,7 +118,7 @@ class _Looks:
                 f"The gradient of {listed(bad)} is not finite. Which operation made it, "
                 "gradwire.why(loss, params, batch) says, with those of this step."
             )
-            self.findings.tell(Found(ParameterTrouble.NOT_FINITE, tuple(bad), text, step))
+            self.findings.tell(Found(Trouble.NOT_FINITE, tuple(bad), text, step))
         for name, norm in norms.items():
             self._zero[name] = self._zero.get(name, 0) + 1 if norm == 0 else 0
         zero = [n for n in norms if self._zero[n] == _PATIENCE and n not in self._explained]
@@ -127,4 +127,4 @@ class _Looks:
                 f"{listed(zero)}: the gradient has been exactly 0 for {_PATIENCE} steps. Why, "
                 "gradwire.why(loss, params, batch) says."
             )
-            self.findings.tell(Found(ParameterTrouble.ZERO, tuple(zero), text, step))
+            self.findings.tell(Found(Trouble.ZERO, tuple(zero), text, step))

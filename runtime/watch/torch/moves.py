@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gradwire.runtime.flow.words.sentences import names as listed
-from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.torch.measures import Updates
 
 PATIENCE = 5
@@ -50,7 +50,7 @@ class Moves:
         self,
         owned: Callable[[], Collection[str]],
         sizes: Callable[[], Mapping[str, float | None]],
-        lasting: Callable[[Sequence[str], ParameterTrouble], list[str]],
+        lasting: Callable[[Sequence[str], Trouble], list[str]],
         step: int,
     ) -> Iterator[Found]:
         """What is wrong with an update that has been made, of parameters to which gradient of
@@ -67,18 +67,18 @@ class Moves:
             for n, ratio in ratios.items()
             if ratio == 0 and n in own and came.get(n) and n not in self._moved
         ]
-        if names := lasting(still, ParameterTrouble.NOT_UPDATED):
+        if names := lasting(still, Trouble.NOT_UPDATED):
             text = (
                 f"{listed(names)}: gradient comes, and {PATIENCE * _SAMPLES} steps have not moved "
                 f"{'them' if len(names) > 1 else 'it'}: the learning rate is 0, or updates are "
                 "below what the dtype can hold."
             )
-            yield Found(ParameterTrouble.NOT_UPDATED, tuple(names), text, step)
+            yield Found(Trouble.NOT_UPDATED, tuple(names), text, step)
         large = [n for n, ratio in ratios.items() if math.isfinite(ratio) and ratio > _LARGE]
-        if names := lasting(large, ParameterTrouble.LARGE_UPDATE):
+        if names := lasting(large, Trouble.LARGE_UPDATE):
             worst = max(names, key=ratios.__getitem__)
             text = (
                 f"{listed(names)}: updates keep changing the weights by more than half of their "
                 f"size ({worst}: {ratios[worst]:.2g} times). Lower the learning rate."
             )
-            yield Found(ParameterTrouble.LARGE_UPDATE, tuple(names), text, step)
+            yield Found(Trouble.LARGE_UPDATE, tuple(names), text, step)

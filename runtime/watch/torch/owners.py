@@ -12,7 +12,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import kept_aside
-from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.step import SourceLine, shown
 from gradwire.runtime.watch.torch.measures import parameters_of
 
@@ -79,14 +79,14 @@ def ownership(
     owned = owned_by(optimizers)
     if not owned:
         text = "The optimiser has no parameters: it was made of an iterator that was at its end."
-        yield Found(ParameterTrouble.STALE, (), text, step)
+        yield Found(Trouble.STALE, (), text, step)
         return
     if own.keys().isdisjoint(owned):
         text = (
             "The optimiser updates no tensor that the model has: it belongs to another model, or "
             "was made before this one was built or converted. Make it afterwards."
         )
-        yield Found(ParameterTrouble.STALE, (), text, step)
+        yield Found(Trouble.STALE, (), text, step)
         return
     unowned = [(name, p) for name, p in parameters_of(model).items() if id(p) not in owned]
     unowned = [(name, p) for name, p in unowned if name in has_gradient]
@@ -103,10 +103,10 @@ def ownership(
             " It has tensors of the same shapes that the model lacks: it was made before layers "
             "were replaced. Make it afterwards."
         )
-        yield Found(ParameterTrouble.STALE, names, text + cure, step)
+        yield Found(Trouble.STALE, names, text + cure, step)
     else:
         cure = f" Give {them} to one (add_param_group), or freeze what is not to be trained."
-        yield Found(ParameterTrouble.UNOWNED, names, text + cure, step)
+        yield Found(Trouble.UNOWNED, names, text + cure, step)
 
 
 def strangers(
@@ -132,7 +132,7 @@ def strangers(
                 f"A trained tensor that is read at {place} is made in the step itself, so what it "
                 "learns is lost. Make it once, in __init__."
             )
-            yield Found(ParameterTrouble.MADE_IN_STEP, (), text, number, (place,))
+            yield Found(Trouble.MADE_IN_STEP, (), text, number, (place,))
     for where, members in hidden.items():
         places = tuple(dict.fromkeys(shown(line) for _, line in members))
         parameters = tuple(name for name, _ in members)
@@ -140,4 +140,4 @@ def strangers(
             f"{where} keeps {listed(parameters)}, read at {places[0]}, where parameters() of the "
             f"model does not find {'them' if len(parameters) > 1 else 'it'}. {REGISTERED}"
         )
-        yield Found(ParameterTrouble.UNREGISTERED, parameters, text, number, places)
+        yield Found(Trouble.UNREGISTERED, parameters, text, number, places)

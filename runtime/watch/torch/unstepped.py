@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
-from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.step import SourceLine, shown
 from gradwire.runtime.watch.torch.measures import Updates
 from gradwire.runtime.watch.torch.owners import owned_by
@@ -70,7 +70,7 @@ class Unstepped:
             )
         at = f" ({line})" if line else ""
         text = f"backward(){at} was called {self._calls} times, and {why}"
-        return Found(ParameterTrouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
+        return Found(Trouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
 
 
 def _is_optimizer(x: Any) -> bool:

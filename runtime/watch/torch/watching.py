@@ -19,8 +19,8 @@ from gradwire.runtime.watch.findings import Findings
 from gradwire.runtime.watch.reasons import (
     Found,
     NotFiniteError,
-    ParameterTrouble,
     Reason,
+    Trouble,
     grouped,
     reason,
 )
@@ -134,7 +134,7 @@ class Watch:
         self._moves = Moves(self._trained)
         self._norms: list[float | None] = []
         """The norm of each gradient at the last look, in the order of the parameters."""
-        self._times: dict[tuple[str, ParameterTrouble], int] = {}
+        self._times: dict[tuple[str, Trouble], int] = {}
         self._looks = 0
         self._came: set[str] = set()
         """The parameters to which gradient has come at a look."""
@@ -242,9 +242,7 @@ class Watch:
             self._look()
         if self._recorded is not None and self._looks < PATIENCE:
             none = [
-                n
-                for n in self._owned()
-                if self._times.get((n, ParameterTrouble.NEVER_READ)) == self._looks
+                n for n in self._owned() if self._times.get((n, Trouble.NEVER_READ)) == self._looks
             ]
             reasons = [(n, why) for n in none if (why := self._why(n)) is not None]
             for found in grouped(self._recorded_at, reasons):
@@ -426,12 +424,12 @@ class Watch:
             return
         writes = "" if self._recorder is None else self._recorder.written_before(str(error))
         if writes:
-            self._findings.tell(Found(ParameterTrouble.IN_PLACE, (), writes, self.steps))
+            self._findings.tell(Found(Trouble.IN_PLACE, (), writes, self.steps))
             return
         text, line = self._calls.failed(error, tensors, self._inner, self._recorded)
         if text:
             self._findings.tell(
-                Found(ParameterTrouble.FAILED, (), text, self.steps, (line,) if line else ())
+                Found(Trouble.FAILED, (), text, self.steps, (line,) if line else ())
             )
 
     def step(self) -> None:
@@ -500,7 +498,7 @@ class Watch:
         is_finite = are_finite(values, loss is not None)
         if is_finite and len(seen) == len(gradients) and 0 not in self._norms:
             self._came.update(self._trained)
-            self._lasting((), ParameterTrouble.ZERO)
+            self._lasting((), Trouble.ZERO)
         else:
             self._judge(is_finite)
         if self._recorded is not None and self._recorded_at == self.steps:
@@ -527,7 +525,7 @@ class Watch:
         else:
             # The rest of a parameter in shards is elsewhere.
             zero = [] if self._is_sharded else [n for n in watched if sizes.get(n) == 0]
-            lasting = self._lasting(zero, ParameterTrouble.ZERO)
+            lasting = self._lasting(zero, Trouble.ZERO)
             if lasting:
                 self._tell_zero(lasting)
         if none and self._recorded is None:
@@ -544,7 +542,7 @@ class Watch:
         }
         return [n for n, p in self._trained.items() if id(p) in owned]
 
-    def _lasting(self, names: Sequence[str], trouble: ParameterTrouble) -> list[str]:
+    def _lasting(self, names: Sequence[str], trouble: Trouble) -> list[str]:
         """Those that have been so in as many checks as it takes."""
         now = set(names)
         for name, what in list(self._times):
@@ -561,12 +559,12 @@ class Watch:
         for name in names:
             replaced = current.get(name) is not self._parameters[name]
             why = reason(self._structure(), name, replaced)
-            if why is None or why.trouble is ParameterTrouble.NEVER_READ:
+            if why is None or why.trouble is Trouble.NEVER_READ:
                 unread.append((name, why))
             else:
                 reasons.append((name, why))
-        lasting = self._lasting([name for name, _ in unread], ParameterTrouble.NEVER_READ)
-        times = {n: self._times[n, ParameterTrouble.NEVER_READ] for n in lasting}
+        lasting = self._lasting([name for name, _ in unread], Trouble.NEVER_READ)
+        times = {n: self._times[n, Trouble.NEVER_READ] for n in lasting}
         lasting = [n for n in lasting if n not in self._came or times[n] >= LONG]
         if needs_all(self.model):
             lasting = [name for name, _ in unread]
@@ -587,7 +585,7 @@ class Watch:
         sentences, places = blamed(self._inner, self._forwards, is_zero, whole=True)
         text = f"{listed(names)}: the gradient has been exactly 0 for {PATIENCE} steps."
         text = " ".join([text, *(sentences or [is_open(self._trained[n] for n in names)])])
-        self._findings.tell(Found(ParameterTrouble.ZERO, tuple(names), text, self.steps, places))
+        self._findings.tell(Found(Trouble.ZERO, tuple(names), text, self.steps, places))
 
     def _tell_not_finite(self, names: Sequence[str]) -> None:
         if self._is_told_infinite and not self._guard:
@@ -600,11 +598,7 @@ class Watch:
             else ("The loss is not finite, though all gradients are.")
         )
         found = Found(
-            ParameterTrouble.NOT_FINITE,
-            tuple(names),
-            " ".join([what, *sentences]),
-            self.steps,
-            places,
+            Trouble.NOT_FINITE, tuple(names), " ".join([what, *sentences]), self.steps, places
         )
         self._findings.tell(found)
         if self._guard:
@@ -641,14 +635,14 @@ class Watch:
             return "frozen", "requires_grad is False.", ()
         if size is None:
             for found in reversed(self.found):
-                if found.trouble is ParameterTrouble.NO_GRADIENT and name in found.parameters:
+                if found.trouble is Trouble.NO_GRADIENT and name in found.parameters:
                     return found.trouble.value, found.sentence, found.written
             why = self._why(name)
             if why is None:
                 return "no gradient", "No step has been recorded that shows why.", ()
             return why.trouble.value, why.sentence, why.written
         if not math.isfinite(size) or not size:
-            trouble = ParameterTrouble.ZERO if size == 0 else ParameterTrouble.NOT_FINITE
+            trouble = Trouble.ZERO if size == 0 else Trouble.NOT_FINITE
             for found in reversed(self.found):
                 if found.trouble is trouble and name in found.parameters:
                     return trouble.value, found.sentence, found.written

@@ -31,7 +31,7 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import user_lin
 from gradwire.runtime.interchange.importing.torch.inspection import memory_of
 from gradwire.runtime.interchange.importing.torch.memory import Cut
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, place_of
-from gradwire.runtime.watch.reasons import Found, ParameterTrouble
+from gradwire.runtime.watch.reasons import Found, Trouble
 from gradwire.runtime.watch.torch.hooks import uncompiled
 from gradwire.runtime.watch.torch.switches import turned_off
 
@@ -48,7 +48,7 @@ copy of them.
 
 _NOT_FINITE = (VALUE, MASKED_VALUE, State.NONFINITE.row.complaint)
 _NONE = "No gradient: "
-"""How sentences about a variable without gradient begin: see ``ParameterTrouble.NO_GRADIENT``."""
+"""How sentences about a variable without gradient begin: see ``Trouble.NO_GRADIENT``."""
 _MOST_STEPS = 8
 """Steps of one optimiser until all others have taken one, at most."""
 _MOST_PASSES, _MOST_CALLS = 32, 50_000
@@ -234,7 +234,7 @@ class Diagnosis:
         given, nor to an optimiser is not known.
         """
         meant = self._owned or model
-        alike: dict[tuple[ParameterTrouble, str], list[Cause]] = {}
+        alike: dict[tuple[Trouble, str], list[Cause]] = {}
         for cause in causes(self._findings):
             # Nothing is wrong with the program; or others look after it.
             if cause.complaint in (DIFFERS, UNOWNED, IDLE_STOP):
@@ -299,12 +299,8 @@ class Diagnosis:
         yield from dict.fromkeys([f.key for f in cause.findings if f.key in self._own])
         yield from (name for name in cause.affected)
 
-    def _trouble(self, cause: Cause) -> ParameterTrouble:
-        return (
-            ParameterTrouble.NO_GRADIENT
-            if cause.complaint is NO_GRADIENT
-            else ParameterTrouble.DIAGNOSED
-        )
+    def _trouble(self, cause: Cause) -> Trouble:
+        return Trouble.NO_GRADIENT if cause.complaint is NO_GRADIENT else Trouble.DIAGNOSED
 
     def _sentence(self, cause: Cause) -> str:
         first = cause.findings[0]

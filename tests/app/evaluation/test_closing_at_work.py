@@ -36,18 +36,18 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from gradwire.app.evaluation import evaluator, worker
 from gradwire.app.shell import application
-from gradwire.app.shell.windows import Windows
+from gradwire.app.shell.windows import OpenWindows
 worker.PATIENCE = 0.01  # so that the thread outlives its window
 def evaluate(self, diagram, superseded):
     while True:  # as a long kernel, which hears of nothing
         time.sleep(0.001)
 evaluator.Evaluation.__call__ = evaluate
-new = Windows.new
+new = OpenWindows.new
 def new_and_close(self, path=None):
     made = new(self, path)
     QTimer.singleShot(int(sys.argv[1]), made.close)
     return made
-Windows.new = new_and_close
+OpenWindows.new = new_and_close
 sys.exit(application.run(None))
 """
 

@@ -17,7 +17,7 @@ from torch.autograd import grad_mode
 from torch.overrides import _len_torch_function_stack
 from torch.utils.checkpoint import checkpoint
 
-from gradwire.runtime.watch import ParameterTrouble
+from gradwire.runtime.watch import Trouble
 from gradwire.runtime.watch.step import shown
 from gradwire.runtime.watch.torch.everything import watched_everything
 from gradwire.runtime.watch.torch.switches import noted, turned_off
@@ -88,7 +88,7 @@ def test_a_graph_of_an_earlier_step_is_named():
                 head(x).sum().backward()  # fails
                 optimizer.step()
     (found,) = watched.found
-    assert found.trouble is ParameterTrouble.FAILED and found.written == (line("fails"),)
+    assert found.trouble is Trouble.FAILED and found.written == (line("fails"),)
     assert f"the result of tanh ({line('carried')})" in found.sentence
 
 
@@ -119,7 +119,7 @@ def test_a_step_that_is_never_taken(is_told):
                 with torch.no_grad():
                     for p in model.parameters():
                         p -= 0.1 * p.grad
-    found = [each for each in watched.found if each.trouble is ParameterTrouble.NOT_UPDATED]
+    found = [each for each in watched.found if each.trouble is Trouble.NOT_UPDATED]
     assert [each.written for each in found] == [(line("and nothing follows"),)] * is_told
     assert not is_told or "step() is not called on SGD" in found[0].sentence
 

@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from gradwire.integrations import watch_optimizer
 
-from gradwire.runtime.watch import ParameterTrouble
+from gradwire.runtime.watch import Trouble
 
 X = jnp.ones((4, 3))
 
@@ -66,7 +66,7 @@ def test_a_gradient_that_stays_0_is_told_inside_of_jit(capsys):
     assert optimizer.found == []
     train(optimizer, stopped)
     (found,) = optimizer.found
-    assert found.trouble is ParameterTrouble.ZERO and found.parameters == ("encoder/w",)
+    assert found.trouble is Trouble.ZERO and found.parameters == ("encoder/w",)
     assert capsys.readouterr().err.count("encoder/w: the gradient has been exactly 0") == 1
 
 
@@ -83,4 +83,4 @@ def test_what_is_not_finite_is_told_at_once():
     optimizer = watch_optimizer(optax.sgd(0.1), quiet=True, on_finding=told.append)
     train(optimizer, infinite, steps=1)
     (found,) = told
-    assert found.trouble is ParameterTrouble.NOT_FINITE and "encoder/w" in found.sentence
+    assert found.trouble is Trouble.NOT_FINITE and "encoder/w" in found.sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradwire as gw
-from gradwire.runtime.watch import ParameterTrouble
+from gradwire.runtime.watch import Trouble
 
 torch = pytest.importorskip("torch")
 everything = pytest.importorskip("gradwire.runtime.watch.torch.everything")
@@ -192,7 +192,7 @@ def test_updates_that_bfloat16_loses_are():
             optimizer.zero_grad()
             (w * (10.0 if step < 15 else 0.01)).sum().backward()
             optimizer.step()
-    assert [found.trouble for found in watched.found] == [ParameterTrouble.NOT_UPDATED]
+    assert [found.trouble for found in watched.found] == [Trouble.NOT_UPDATED]
 
 
 def test_pytorch_is_as_before_afterwards():

@@ -19,7 +19,7 @@ from torch.nn.modules import module as module_hooks
 from torch.overrides import _len_torch_function_stack
 
 from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
-from gradwire.runtime.watch import ParameterTrouble
+from gradwire.runtime.watch import Trouble
 
 
 class Net(nn.Module):
@@ -47,7 +47,7 @@ def train(model, steps=6, clears=True, **options):
 
 def test_what_the_doctor_finds_is_told_in_the_names_of_the_model():
     (found,) = train(Net(is_twice=True)).found
-    assert found.trouble is ParameterTrouble.DIAGNOSED
+    assert found.trouble is Trouble.DIAGNOSED
     assert "takes a softmax itself: give it the logits" in found.sentence
     assert found.written == ("test_whole_step.py:43",)
 

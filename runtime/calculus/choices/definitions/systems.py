@@ -7,7 +7,7 @@ and MXNet's are from their source and documentation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.calculus.choices.definitions import jax, mxnet, pytorch, tensorflow
@@ -16,15 +16,20 @@ from gradwire.runtime.calculus.value import Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.runtime.calculus.choices.definitions.operations import Definition
+    from gradwire.runtime.calculus.namespace import Namespace
 
-_SYSTEMS: dict[str, Any] = {
-    "PyTorch": pytorch, "JAX": jax, "TensorFlow": tensorflow, "MXNet": mxnet,
-}  # fmt: skip
+_SYSTEMS: dict[str, tuple[type[Namespace], Mapping[str, Definition]]] = {
+    "PyTorch": (pytorch.TorchOperations, pytorch.DEFINITIONS),
+    "JAX": (jax.JaxOperations, jax.DEFINITIONS),
+    "TensorFlow": (tensorflow.TensorFlowOperations, tensorflow.DEFINITIONS),
+    "MXNet": (mxnet.MXNetOperations, mxnet.DEFINITIONS),
+}
 
 
 def defines(system: str, block: str) -> bool:
     """Whether a system has a definition of its own of a block type."""
-    return block in _SYSTEMS[system].DEFINITIONS
+    return block in _SYSTEMS[system][1]
 
 
 def forward_in(system: str, block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
@@ -32,7 +37,8 @@ def forward_in(system: str, block: Block, xp: Any, inputs: Sequence[Any]) -> Any
 
     Blocks without a definition, and those of no float, are what they are here.
     """
-    definition = _SYSTEMS[system].DEFINITIONS.get(block.type_name())
+    operations, definitions = _SYSTEMS[system]
+    definition = definitions.get(block.type_name())
     if definition is None or not any(isinstance(x, Value) and is_float(x.dtype) for x in inputs):
         return block.forward(xp, *inputs)
-    return definition(_SYSTEMS[system].Operations(xp.trace), block, *inputs)
+    return definition(operations(xp.trace), block, *inputs)

@@ -112,7 +112,7 @@ def test_a_page_has_both_sides_with_what_is_in_conflict_marked(gradwire, seed, s
     assert "<td>page main: mul: literals</td>" in text
     assert "<td>{&quot;a&quot;: 5}</td><td>{&quot;a&quot;: 7}</td>" in text
     ours, theirs = text.split("<figcaption>")[1:]
-    mark = importlib.import_module("gradwire.app.pictures.diff_picture").Sign.CONFLICT
+    mark = importlib.import_module("gradwire.app.pictures.diff_picture").ChangeSign.CONFLICT
     light = importlib.import_module("gradwire.app.services.theme").LIGHT
     for name, side in (("ours", ours), ("theirs", theirs)):
         assert f"<title>main, {name}</title>" in side

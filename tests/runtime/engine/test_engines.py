@@ -210,10 +210,23 @@ def test_thousands_of_small_operations_stay_with_numpy_which_says_why() -> None:
     assert "NumPy computes this diagram: JAX would compile 5," in str(told)
     session.update(gw.build(gw.loss(gw.sin(x))))
     assert session.engine.name == "jax" and not session.diagnostics
-    chain = gw.variable("y", 0.5)
-    for _ in range(6000):
-        chain = gw.tanh(chain)
-    assert gw.Session(gw.build(gw.loss(chain)), engine="jax").engine.name == "jax"
+
+
+@pytest.mark.night
+def test_thousands_of_steps_of_a_scan_are_one_loop_for_jax() -> None:
+    pytest.importorskip("jax")
+
+    @gw.page
+    def cell(h):
+        return {"h_n": gw.tanh(h)}
+
+    start = gw.variable("y", 0.5)
+    last = gw.scan(cell, start, steps=6000, carry={"h": "h_n"}, name="s")["h_n"]
+    session = gw.Session(gw.build(gw.loss(last)), engine="jax")
+    assert session.engine.name == "jax" and not session.diagnostics
+    found = session.backward().gradients["y"]
+    expected = gw.Session(gw.build(gw.loss(last))).backward().gradients["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 def test_a_choice_can_divide_weights_on_jax_alone() -> None:

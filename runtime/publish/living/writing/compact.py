@@ -58,6 +58,11 @@ _LONG = 16
 """Elements from which a list in a row is looked through for what repeats."""
 
 
+_FAR = 5
+"""Values within so many places of each other are as far apart in each period of a loop. That tells
+the edges of a step from one another, which are otherwise alike."""
+
+
 class _Folds:
     """Leaves out what repeats, if it ``folds``, and knows where that was."""
 
@@ -97,7 +102,9 @@ class _Folds:
 def _tape(tape: Mapping[str, Json], data: Mapping[str, Json]) -> dict[str, Json]:
     folds = _Folds(is_long(data["uses"]))
     ops = folds.rows("ops", tape["ops"], rigid_in(tape, data))
-    edges, arrive = folds.rows("edges", tape["edges"]), folds.rows("arrive", tape["arrive"])
+    near = [min(value - source, _FAR) for value, source, *_ in tape["edges"]]
+    edges = folds.rows("edges", tape["edges"], near.__getitem__)
+    arrive = folds.rows("arrive", tape["arrive"])
     names, inputs, shapes, dtypes, owners, guards, backs, attributes = _columns(ops, 8)
     values, sources, gates, switches = _columns(edges, 4)
     found = {

@@ -272,8 +272,9 @@ class Ceil(Elementwise):
 class Clip(Elementwise):
     """Keeps x between two limits, ``out = max(min, min(x, max))``.
 
-    The gradient is 1 on the closed interval, its borders included, and 0 outside. Integers stay
-    integers. Raises DTypeError where no integer lies between the limits.
+    The gradient is 1 between the limits and 0 beyond them; at a limit it is 1, or 0 if the limits
+    are ``open``. Integers stay integers. Raises DTypeError where no integer lies between the
+    limits.
     """
 
     symbol: ClassVar[str] = "clip"
@@ -283,6 +284,9 @@ class Clip(Elementwise):
     """Lower limit l, in units of x; null for none."""
     max: float | None = 1.0
     """Upper limit u, in units of x; null for none."""
+    open: bool = False
+    """Whether the gradient at a limit is 0, as that of PyTorch's hardtanh and relu6 is, and not 1,
+    as that of its clamp is."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -291,15 +295,20 @@ class Clip(Elementwise):
         return self
 
     def label(self) -> str:
-        low = "(−∞" if self.min is None else f"[{self.min:g}"
-        high = "∞)" if self.max is None else f"{self.max:g}]"
+        before, after = "()" if self.open else "[]"
+        low = "(−∞" if self.min is None else f"{before}{self.min:g}"
+        high = "∞)" if self.max is None else f"{self.max:g}{after}"
         return f"{low}, {high}"
 
     def forward(self, xp: Namespace, x: Value) -> Value:
         if x.dtype.startswith("float"):
-            return xp.clip(x, self.min, self.max)
+            return self._opened(xp, x) if self.open else xp.clip(x, self.min, self.max)
         x = xp.astype(x, "int64") if x.dtype == "bool" else x
         info = np.iinfo(x.dtype)
         low = info.min if self.min is None else max(math.ceil(self.min), info.min)
         high = info.max if self.max is None else min(math.floor(self.max), info.max)
         return xp.clip(x, int(low), int(high))
+
+    def _opened(self, xp: Namespace, x: Value) -> Value:
+        y = x if self.min is None else xp.where(x <= self.min, self.min, x)
+        return y if self.max is None else xp.where(x >= self.max, self.max, y)

@@ -82,6 +82,7 @@ def _examples() -> list[Example]:
     add("LogSoftmax", {"x": DISTINCT}, axis=0)
     add("Clip", {"x": DISTINCT}, min=-0.5, max=1.0)
     add("Clip", {"x": DISTINCT}, min=None, max=1.0)
+    add("Clip", {"x": DISTINCT}, min=-0.5, max=1.0, open=True)
 
     for name in ("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"):
         add(name, {"a": A, "b": B}, closed="a b")

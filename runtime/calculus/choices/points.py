@@ -96,10 +96,11 @@ def overflowing_power(site: Site) -> Any:
 
 
 def limit(site: Site) -> Any:
-    """The input lies on a limit of a Clip."""
+    """The input lies on a limit of a Clip, where its gradient is 1."""
     # Only Clip, which has these parameters, names this point.
     found = [site.x == bound for bound in (site.block.min, site.block.max) if bound is not None]  # type: ignore[attr-defined]
-    return np.logical_or.reduce(found) if found else site.everywhere(False)
+    is_closed = found and not site.block.open  # type: ignore[attr-defined]
+    return np.logical_or.reduce(found) if is_closed else site.everywhere(False)
 
 
 def huge(x: Array) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError
+from gradwire.blocks.importing.kinds import is_clip
 from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, Single, single
@@ -163,6 +164,7 @@ FACTS: Mapping[str, Callable[[ZeroSpot], Any]] = {
     "summed": lambda spot: spot.is_summed,
     "product": lambda spot: spot.is_product,
     "improbable": lambda spot: spot.is_improbable,
+    "open_limits": lambda spot: is_clip(spot.block) and spot.block.open,
     "single": lambda spot: spot.alone and spot.alone.reason,
     "single_cure": lambda spot: spot.alone and spot.alone.cure,
     "floats": lambda spot: (

@@ -83,6 +83,7 @@ REASONS: Rules = (
     ("Sigmoid|Tanh", "is saturated (from {0})", "nearest"),
     ("improbable", "takes probabilities between 0 and 1 ({0})", "range"),
     ("CosineSimilarity any_zero", "reads zeros, where its slope counts as 0"),
+    ("open_limits", "is at or beyond its limits ({0})", "range"),
     ("Clip", "is beyond its limits ({0})", "range"),
     ("one_value", "has a derivative of 0 at {0}", "highest"),
     ("", "has a derivative of 0 here"),

@@ -59,6 +59,8 @@ def _block(program: Program, instance: Instance) -> list[Any]:
     if isinstance(block, Clip):
         limits = {"min": block.min, "max": block.max}
         more |= {key: number(limit) for key, limit in limits.items() if limit is not None}
+        if block.open:
+            more["open"] = 1
     if kind in ("Softmax", "LogSoftmax"):
         more["axis"] = getattr(block, "axis", -1)
     if isinstance(block, BinaryCrossEntropy) and block.clips:

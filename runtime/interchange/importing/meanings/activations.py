@@ -47,9 +47,8 @@ def relu6(x: Staged) -> Staged:
 
 
 def hard_tanh(x: Staged, low: float = -1, high: float = 1) -> Staged:
-    """``x`` between two numbers; the gradient at them is 0, where that of a Clip is 1."""
-    y = put("Where", x <= low, x.like(low), x) if low else put("Relu", x)
-    return put("Where", y >= high, y.like(high), y)
+    """``x`` between two numbers; the gradient at them is 0."""
+    return put("Clip", x, min=float(low), max=float(high), open=True)
 
 
 def hard_sigmoid(x: Staged, slope: float = 1 / 6, offset: float = 0.5) -> Staged:

@@ -88,7 +88,11 @@ def _top_k(block: Any, x: Any) -> Any:
 
 
 def _clip(block: Any, x: Any) -> Any:
-    """jnp.clip; limits of integers are integers."""
+    """jnp.clip, which cuts the gradient at open limits; limits of integers are integers."""
+    if block.open:
+        low = -jnp.inf if block.min is None else block.min
+        high = jnp.inf if block.max is None else block.max
+        return jnp.where(x <= low, low, jnp.where(x >= high, high, x))
     kind = float if jnp.issubdtype(x.dtype, jnp.floating) else int
     return jnp.clip(x, *(None if end is None else kind(end) for end in (block.min, block.max)))
 

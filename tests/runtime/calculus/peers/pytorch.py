@@ -165,7 +165,10 @@ def _diagonal(block: Any, x: Any) -> Any:
 
 
 def _clip(block: Any, x: Any) -> Any:
-    """torch.clamp; limits of integers are integers."""
+    """torch.clamp, or hardtanh if its limits are open; limits of integers are integers."""
+    if block.open:
+        low = -torch.inf if block.min is None else block.min
+        return F.hardtanh(x, low, torch.inf if block.max is None else block.max)
     kind = float if x.is_floating_point() else int
     return torch.clamp(x, *(None if end is None else kind(end) for end in (block.min, block.max)))
 

@@ -116,6 +116,7 @@ def specimens() -> dict[str, Diagram]:
         ),
         "steps": total(one("Round", x)),
         "beyond": total(one("Clip", vector(-3.0, 9.0), min=0.0, max=1.0)),
+        "at open limits": total(one("Clip", vector(0.0, 9.0), min=0.0, max=6.0, open=True)),
         "times 0": total(one("Mul", x, y)),
         "starts at 0": _layers([0.0, 0.0], [0.0, 0.0], 0.0, 0.0),
         "moves in a step": _layers([0.5, -0.5], [0.1, 0.3], 0.0, 0.0),

@@ -151,7 +151,7 @@ def test_the_specimens_have_every_kind_of_sentence() -> None:
     )
     for each in (
         "is off", "is saturated", "sum to 1", "which is always 1", "that leaves 0", "one key",
-        "piecewise constant",
+        "piecewise constant", "is at or beyond",
         "beyond its limits", "multiplies by 0", "1 in JAX", "as in PyTorch", "NaN in JAX",
         "at its minimum", "between 0 and 1", "cancel", "nearly cancel", "does not take this branch",
         "Raise the min", "Softplus(−x)", "LogSoftmax instead", "log of −2", "overflows float64",

@@ -179,6 +179,7 @@ const SPOT = {
     const step = value.t === 'float32' ? 2 ** -23 : 2 ** -52;
     return value.d.every((x) => x <= step || x >= 1 - step);
   },
+  openLimits: ({more}) => more.open,
   single: ({single}) => single?.[0],
   singleCure: ({single}) => single?.[1],
   floats: ({value}) => value?.d.length && isFloat(value.t),

@@ -29,12 +29,13 @@ from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
 from gradwire.runtime.engine.compiler.tiles import GatheredTiles, Tiles, WindowTiles
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
-from gradwire.runtime.engine.plan.native import Kernel, machine
+from gradwire.runtime.engine.plan.native import machine
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.terms import Store
+    from gradwire.runtime.engine.plan.native import Kernel
 
 
 LARGE = 1 << 9
@@ -63,7 +64,7 @@ def _compiled(nest: Nest) -> Kernel:
             WindowTiles if nest.store.row else GatheredTiles if nest.store.is_gathered else Tiles
         )
         text = tiles(nest).text()
-    return Kernel(*machine.function(text, "nest"))
+    return machine.function(text, "nest")
 
 
 def compiles(value: Value) -> bool:

@@ -18,7 +18,6 @@ from gradwire.runtime.engine.compiler.recipes import FOLDS, MemoryPlace, Order
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS, decay
-from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
 from gradwire.runtime.engine.plan.native.operations import emit
 from gradwire.runtime.engine.plan.native.writer import (
     STORED,
@@ -31,6 +30,7 @@ from gradwire.runtime.engine.plan.native.writer import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.recipes import Recipe
+    from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
 
 UNITS = 4
 """Vectors at once: while one waits for the result of an operation, the others go on."""
@@ -84,7 +84,7 @@ def compiled_region(recipe: Recipe) -> Kernel:
     """The kernel of a recipe: its frame has the address and the bytes from row to row of each
     array, then of totals, then of what is added to.
     """
-    return Kernel(*machine.function(Regions(recipe).text(), "region"))
+    return machine.function(Regions(recipe).text(), "region")
 
 
 _SCRATCH = -1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,7 @@ FEW = 2
 class KernelCall(NamedTuple):
     """One call ``kernel(frame, argument, start, stop)``; ``frame`` is an address."""
 
-    kernel: Callable[..., None]
+    kernel: Kernel
     frame: int
     argument: int
     start: int
@@ -71,7 +71,7 @@ class Job:
         self.work = work
         calls = self.calls = [call for part in parts for call in part]
         self._kept = kept
-        numbers = [(_place(kernel), *others) for kernel, *others in calls]
+        numbers = [(kernel.place, *others) for kernel, *others in calls]
         self._calls = np.array(numbers, np.int64).reshape(-1, len(KernelCall._fields))
         self._bounds = np.array([0, *itertools.accumulate(map(len, parts))], np.int64)
         self.helpers = min(most(work), len(parts)) - 1
@@ -218,11 +218,5 @@ def divided(
     """
     place, argument = address(numbers), ROOM if room else argument
     ranges = cuts(length, work, FEW) if room else cuts(length, work)
-    parts = [[KernelCall(kernel.call, place, argument, *cut)] for cut in ranges]
+    parts = [[KernelCall(kernel, place, argument, *cut)] for cut in ranges]
     return Job(parts, work, room, (numbers, kept))
-
-
-def _place(kernel: Any) -> int:
-    """The address of a kernel."""
-    place: int = kernel.place
-    return place

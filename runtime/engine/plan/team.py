@@ -17,7 +17,7 @@ import platform
 import threading
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gradwire.runtime.engine.plan.jobs import Job
+    from gradwire.runtime.engine.plan.native import Kernel
 
 ROOM = -1
 """The argument of a call that stands for the room of the thread that makes it."""
@@ -167,11 +168,11 @@ def alone(job: Job) -> None:
 
 
 @cache
-def _function(name: str) -> Any:
+def _function(name: str) -> Kernel:
     """The function of this name below, on a state; ``alone`` is on a job."""
     w = Assembly(name, "float32", 1, ("calls",) if name == "alone" else ())
     {"alone": _alone, "open": _open, "finish": _finish, "serve": _serve}[name](w)
-    return function(w.text(), name)[0]
+    return function(w.text(), name)
 
 
 def _alone(w: Assembly) -> None:

@@ -102,7 +102,7 @@ class Planes:
         ]
         planes, work = n * channels // len(frames), n * channels * rows * columns
         parts = [
-            [KernelCall(kernel.call, address(frame), 0, *cut)]
+            [KernelCall(kernel, address(frame), 0, *cut)]
             for frame in frames
             for cut in cuts(planes, work // len(frames))
         ]

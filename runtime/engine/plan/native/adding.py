@@ -31,4 +31,4 @@ def adder(dtype: str, width: int) -> Callable[[Array, Array, Array], None] | Non
 def _add(kernel: Kernel, out: Array, places: Array, rows: Array) -> None:
     places, rows = np.ascontiguousarray(places, np.int64), np.ascontiguousarray(rows)
     frame = np.array([(machine.address(x), x.strides[0]) for x in (rows, out, places)])
-    kernel.call(machine.address(frame), 0, 0, len(rows))
+    kernel(machine.address(frame), 0, 0, len(rows))

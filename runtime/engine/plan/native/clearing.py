@@ -14,10 +14,10 @@ import numpy as np
 from gradwire.runtime.engine.plan.allocation import LINE
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
+    from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 
 LARGE = 8 << 20
@@ -40,7 +40,7 @@ def clear(out: Array) -> None:
     flat[:first] = 0
     flat[first + lines * LINE :] = 0
     frame = machine.frame(CLEAR, out=flat[first:])
-    _kernel(machine.lanes()).call(machine.address(frame), 0, 0, lines)
+    _kernel(machine.lanes())(machine.address(frame), 0, 0, lines)
 
 
 @cache
@@ -53,4 +53,4 @@ def _kernel(lanes: int) -> Kernel:
         for away in range(0, LINE, lanes * w.bytes):
             w.stream(zeros, w.add(place, away))
     w.wait()
-    return Kernel(*machine.function(w.text(), "clear"))
+    return machine.function(w.text(), "clear")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
-
-from gradwire.blocks.classes.dataclass import dataclass
+from typing import NamedTuple, Protocol
 
 
 class Operation(NamedTuple):
@@ -17,16 +15,11 @@ class Operation(NamedTuple):
     attributes: tuple[tuple[str, Hashable], ...] = ()
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """``call(frame, columns, start, stop)`` computes the rows from start to stop.
+class Kernel(Protocol):
+    """Machine code; a frame and an argument are what those who compiled it say."""
 
-    ``frame`` points to a pair of int64 for every operand, result and fold, in the recipe's order:
-    the address of row 0 and the bytes from row to row; and then for the tables of operands. Arrays
-    must not overlap, elements of a row of results must be contiguous, and a fold has one float64
-    per row.
-    """
+    place: int
+    """The address of the code, which lives as long as this."""
 
-    call: Any
-    _code: Any
-    """Owns the machine code, so it must live as long as ``call``."""
+    def __call__(self, frame: int, argument: int, start: int, stop: int) -> None:
+        """Compute what is from start to stop; the frame is an address."""

@@ -18,6 +18,7 @@ from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
+    from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
@@ -115,34 +116,31 @@ def address(array: Array) -> int:
     return found
 
 
-def function(text: str, name: str) -> tuple[Callable[..., None], Any]:
+def function(text: str, name: str) -> Kernel:
     """Compile a function ``(pointer, int64, int64, int64)`` of a module in LLVM assembly.
 
-    It is written in vectors, with nothing left to optimise. Returns it with the owner of its code.
-    Code that was compiled in an earlier run is read from the user's cache (see ``stored``).
+    It is written in vectors, with nothing left to optimise. Code that was compiled in an earlier
+    run is read from the user's cache (see ``stored``).
     """
-    with _compiling:
-        return _function(text, name)
-
-
-def _function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     llvm = _llvmlite().binding
-    key = stored.key([text, name, *_versions(), *map(str, _host())])
-    code = stored.load(key)
-    module = llvm.parse_assembly("" if code else text)
-    engine = llvm.create_mcjit_compiler(module, target_machine(2))
-    engine.set_object_cache(
-        notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
-        getbuffer_func=lambda _: code,
-    )
-    engine.finalize_object()
-    return _owning(_PROTOTYPE, engine, name), engine
+    with _compiling:
+        key = stored.key([text, name, *_versions(), *map(str, _host())])
+        code = stored.load(key)
+        module = llvm.parse_assembly("" if code else text)
+        engine = llvm.create_mcjit_compiler(module, target_machine(2))
+        engine.set_object_cache(
+            notify_func=lambda _, made: stored.keep(key, made) if code is None else None,
+            getbuffer_func=lambda _: code,
+        )
+        kernel: Kernel = _finished(_PROTOTYPE, engine, name)
+        return kernel
 
 
-def _owning(prototype: Any, engine: Any, name: str) -> Any:
+def _finished(prototype: Any, engine: Any, name: str) -> Any:
     """The function, with its ``place``. It keeps its code also where nobody keeps anything else of
     it: of a kernel that two threads compile at once, one is in no cache.
     """
+    engine.finalize_object()
     place = engine.get_function_address(name)
     call = prototype(place)
     call.code, call.place = engine, place
@@ -156,8 +154,8 @@ def _versions() -> tuple[str, ...]:
     return __version__, str(llvmlite.__version__), str(llvmlite.binding.llvm_version_info)
 
 
-def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
-    """Compile a function ``(pointer)`` without loops; returns what ``function`` does.
+def straight_function(text: str, name: str) -> Callable[[int], None]:
+    """Compile a function ``(pointer)`` without loops.
 
     It is not optimised: for thousands of operations that takes ten times as long as compiling, and
     they run no faster. The text may call the functions of ``LIBRARY``, as ``@library.exp``.
@@ -166,8 +164,8 @@ def straight_function(text: str, name: str) -> tuple[Callable[..., None], Any]:
     with _compiling:
         _add_library()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), target_machine(0))
-        engine.finalize_object()
-    return _owning(_QUICK_PROTOTYPE, engine, name), engine
+        straight: Callable[[int], None] = _finished(_QUICK_PROTOTYPE, engine, name)
+        return straight
 
 
 def target_machine(level: int) -> Any:

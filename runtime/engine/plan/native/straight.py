@@ -6,7 +6,7 @@ Python function that ``gradwire.runtime.engine.plan.passes.scalar.scalar_code`` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +15,12 @@ from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
-from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
 from gradwire.runtime.engine.plan.native.operations import compiles, emit, native_name
 from gradwire.runtime.engine.plan.native.writer import STORED, Writer
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.native.kernels import Operation
 
 _WIDE = "float64"
 
@@ -61,13 +61,13 @@ class Line(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def compiled_straight(line: Line) -> Kernel:
-    """The kernel; compiling takes ten microseconds per operation.
+def compiled_straight(line: Line) -> Callable[[int], None]:
+    """What computes it once; compiling takes ten microseconds per operation.
 
-    ``call(frame)`` computes it once. ``frame`` points to the addresses of all operands and then of
-    all results, which must not overlap the operands.
+    It is given the address of a frame: of the addresses of all operands and then of all results,
+    which must not overlap the operands.
     """
-    return Kernel(*machine.straight_function(_text(line), "region"))
+    return machine.straight_function(_text(line), "region")
 
 
 def _text(line: Line) -> str:

@@ -144,7 +144,7 @@ class Drawn:
 
     def run(self) -> list[Any]:
         """What the machine code writes. Checks that it writes nothing else."""
-        kernel, code = machine.function(Regions(self.recipe).text(), "region")
+        kernel = machine.function(Regions(self.recipe).text(), "region")
         frame = np.array([(machine.address(x), step) for x, step in self.arrays])
         room = np.full(scratch_bytes(self.recipe) + 2 * BAND, 77, np.uint8)
         kernel(machine.address(frame), machine.address(room) + BAND, 0, self.rows)
@@ -153,7 +153,6 @@ class Drawn:
         for memory, out in self.watched:
             beside = np.concatenate([memory[:BAND], memory[BAND + out.size :]])
             assert (beside == UNTOUCHED).all()
-        del code
         return [out for _, out in self.watched[len(self.recipe.operands) :]]
 
 
@@ -183,7 +182,7 @@ def test_no_number_wins_largest_elements_wherever_it_is(
             tuple((1 + i, MemoryPlace(1 + i)) for i in (0, 1)),
         )  # fmt: skip
         assert {x.name for x in folds} <= FOLDS
-        kernel, _ = machine.function(Regions(recipe).text(), "region")
+        kernel = machine.function(Regions(recipe).text(), "region")
         arrays = [(x, x.strides[0]), *((row, 4) for row in found)]
         frame = np.array([(machine.address(a), step) for a, step in arrays])
         kernel(machine.address(frame), 0, 0, columns)
@@ -210,7 +209,7 @@ def test_what_later_loops_need_has_room(
             columns, ((dtype, place), (dtype, place._replace(array=1))), operations,
             (True, False, True), ((4, place._replace(array=2)),), (), (), 9, frozenset(), across,
         )  # fmt: skip
-        kernel, _ = machine.function(Regions(recipe).text(), "region")
+        kernel = machine.function(Regions(recipe).text(), "region")
         frame = np.array([(machine.address(a), 0) for a in (x, y, out)])
         room = np.full(scratch_bytes(recipe) + 9 * 8 * columns + 4096, 77, np.uint8)
         kernel(machine.address(frame), machine.address(room), 0, 1)

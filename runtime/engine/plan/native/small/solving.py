@@ -6,10 +6,13 @@ Source: Golub and Van Loan 2013, "Matrix Computations", sections 3.2 and 3.4.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.native.kernels import Kernel
+
+if TYPE_CHECKING:
+    from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 FACTOR = ("rows", "signs", "pivots", "size", "row")
 """The frame of ``factored``, int64: the addresses of the matrices, of a float64 for each and of an
@@ -46,7 +49,7 @@ def factored(lanes: int) -> Kernel:
             pivot = w.load_element(w.add(upper, w.multiply(step, w.bytes)))
             _note(w, sign, pivot, w.put(f"icmp eq i64 {step}, {best}"))
             _eliminate(w, first, step, pivot, vectors)
-    return Kernel(*machine.function(w.text(), "factored"))
+    return machine.function(w.text(), "factored")
 
 
 def _row(w: Assembly, first: str, i: str) -> str:
@@ -124,7 +127,7 @@ def substituted(lanes: int, vectors: int, is_turned: bool) -> Kernel:
         sides.substitute("up", divides=not is_turned)
         if is_turned:
             sides.change_places(pivots)
-    return Kernel(*machine.function(w.text(), "substituted"))
+    return machine.function(w.text(), "substituted")
 
 
 class _Sides:

@@ -90,7 +90,7 @@ class LoopTask(TiledTask):
         def job_for(exponents: Exponents) -> Job:
             recipe = self.recipe(whole, layout, exponents)
             room, places = scratch_bytes(recipe), [address(frame) for frame in frames]
-            kernel = compiled_region(recipe).call
+            kernel = compiled_region(recipe)
             calls = shared(kernel, sheets, places, by_sheets=bool(sums), work=work, room=room)
             # Only the addresses of these are used.
             return Job(calls, work, room, kept=(whole, parts, frames, layout))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.engine.plan.native import Kernel
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Sheet
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
 
@@ -280,7 +281,7 @@ def add_columns(parts: Sequence[Array], out: Array) -> None:
 
 
 def shared(
-    kernel: Callable[..., None],
+    kernel: Kernel,
     sheets: Sequence[Sheet],
     frames: Sequence[int],
     *,

@@ -144,7 +144,7 @@ class NativeScalarTask(ScalarTask):
     def _compiled(self, arrays: Arrays) -> Step:
         operands = [arrays[x] for x in (*self.inputs, *self.values)]
         frame = np.array([array.ctypes.data for array in operands])
-        call, address = native.compiled_straight(self._line()).call, frame.ctypes.data
+        call, address = native.compiled_straight(self._line()), frame.ctypes.data
 
         def run(_kept: object = (operands, frame)) -> None:
             call(address)

@@ -49,7 +49,7 @@ class Factors:
         self._pivots = np.zeros((self._count, size), np.int64)
         self.signs = np.ones(self._count)
         frame = machine.frame(FACTOR, **self._numbers())
-        kernel = factored(self._lanes).call
+        kernel = factored(self._lanes)
         call = KernelCall(kernel, machine.address(frame), 0, 0, self._count)
         work = self._count * size**3
         copied = conversion(self._rows[..., :size], matrices)
@@ -70,7 +70,7 @@ class Factors:
         frame = machine.frame(
             SUBSTITUTE, **numbers, right=sides, right_row=sides.strides[-2], panels=panels
         )
-        kernel = substituted(self._lanes, vectors, is_turned).call
+        kernel = substituted(self._lanes, vectors, is_turned)
         call = KernelCall(kernel, machine.address(frame), 0, 0, self._count * panels)
         work = self._count * self._size**2 * columns
         inside = sides[..., :columns]

@@ -43,12 +43,12 @@ def main(processor: str, *works: str) -> None:
     target = target_of(processor)
     host = machine._Host(processor, "", 4, False)
 
-    def emitted(text: str, name: str) -> tuple[Any, Any]:
+    def emitted(text: str, name: str) -> SimpleNamespace:
         module = llvm.parse_assembly(text)
         module.verify()
         found = re.findall(r"^\s+([a-z]\S*)[ \t]+(.*)$", target.emit_assembly(module), re.M)
         print(json.dumps({"name": name, "code": [" ".join(line) for line in found]}))
-        return SimpleNamespace(place=0), None
+        return SimpleNamespace(place=0)
 
     with patch.object(machine, "_host", lambda: host), patch.object(machine, "function", emitted):
         for name in works:

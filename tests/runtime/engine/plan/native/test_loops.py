@@ -29,5 +29,5 @@ def test_arrays_that_are_repeated_along_some_axes(lengths: tuple[int, ...]) -> N
         recipe = Recipe(0, operands, (add,), (True,), ((2, layout.places[2]),))
         frame = np.array([(address(array), 0) for array in (x, rows, out, *layout.tables)])
         (sheet,) = layout.sheets
-        compiled_region(recipe).call(address(frame), sheet.columns, 0, sheet.rows)
+        compiled_region(recipe)(address(frame), sheet.columns, 0, sheet.rows)
         np.testing.assert_array_equal(out, x + rows)

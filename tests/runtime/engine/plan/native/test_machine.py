@@ -58,7 +58,7 @@ def test_kernels_come_and_go() -> None:
         operations = tuple(Operation("square", "float32", (i,)) for i in range(depth))
         out = np.empty_like(x)
         frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
-        compiled_region(loop(*operations)).call(frame.ctypes.data, x.size, 0, 1)
+        compiled_region(loop(*operations))(frame.ctypes.data, x.size, 0, 1)
         np.testing.assert_array_equal(out, x ** (2**depth))
         compiled_region.cache_clear()
         gc.collect()
@@ -79,7 +79,7 @@ def test_threads_may_compile_at_once() -> None:
         "def work(out, recipe):\n"
         "    frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])\n"
         "    start.wait()\n"
-        "    compiled_region(recipe).call(frame.ctypes.data, 5, 0, 1)\n"
+        "    compiled_region(recipe)(frame.ctypes.data, 5, 0, 1)\n"
         f"recipes = {recipes} * 2\n"
         "outs = [np.zeros(5) for _ in recipes]\n"
         "some = [threading.Thread(target=work, args=each) for each in zip(outs, recipes)]\n"

@@ -30,7 +30,7 @@ def run(a: Array, b: Array, exponent: float | None = None) -> Array:
     a, b = (np.ascontiguousarray(x, np.float32) for x in np.broadcast_arrays(a, b))
     out = np.empty_like(a)
     frame = np.array([a.ctypes.data, 0, b.ctypes.data, 0, out.ctypes.data, 0])
-    compiled_region(recipe).call(frame.ctypes.data, a.size, 0, 1)
+    compiled_region(recipe)(frame.ctypes.data, a.size, 0, 1)
     return out
 
 

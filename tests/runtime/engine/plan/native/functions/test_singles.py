@@ -63,7 +63,7 @@ def run(name: str, x: Array, is_short: bool = False) -> Array:
     kernel = compiled_region(loop(Operation(name, "float32", (0,)), is_short=is_short))
     x, out = np.ascontiguousarray(x, np.float32), np.empty(x.shape, np.float32)
     frame = np.array([x.ctypes.data, 0, out.ctypes.data, 0])
-    kernel.call(frame.ctypes.data, x.size, 0, 1)
+    kernel(frame.ctypes.data, x.size, 0, 1)
     return out
 
 

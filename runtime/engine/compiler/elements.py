@@ -157,8 +157,7 @@ class ElementWriter(Writer):
             found = w.put(f"load <{n} x {kind}>, ptr {w.pointer(place)}, align {size}")
             return self.number(dtype, found)
         if isinstance(some, str) or abs(step) > STRIDE:
-            counted = ", ".join(f"i64 {i * step * size}" for i in range(n))
-            return self.gather(dtype, place, f"<{counted}>", some, is_row=step == 1)
+            return self._masked(dtype, place, step, some)
         count = some or n
         length = (count - 1) * abs(step) + 1
         first = w.add(place, (count - 1) * step * size) if step < 0 else place
@@ -174,21 +173,18 @@ class ElementWriter(Writer):
         found = self.chosen(kind, found, length, places + [-1] * (n - count))
         return self.number(dtype, found)
 
-    def gather(
-        self, dtype: str, place: str, away: str, some: int | str | None, *, is_row: bool = False
-    ) -> str:
-        """A vector of what is so many bytes behind a place, which are int64; ``is_row`` says
-        that it lies side by side.
-        """
+    def _masked(self, dtype: str, place: str, step: int, some: int | str | None) -> str:
+        """A vector, each element of which is read by itself where they lie apart."""
         w, (kind, size), n = self.w, STORED[dtype], self.w.lanes
         ends = f"i32 {size}, <{n} x i1> {self.mask(n if some is None else some)}, "
         ends += f"<{n} x {kind}> zeroinitializer)"
         name = f"v{n}{kind if kind[0] == 'i' else 'f' + str(8 * size)}"
-        if is_row:
+        if step == 1:
             what, places, suffix = "load", f"ptr {w.pointer(place)}", "p0"
         else:
             what, suffix = "gather", f"v{n}p0"
-            found = f"getelementptr i8, ptr {w.pointer(place)}, <{n} x i64> {away}"
+            counted = ", ".join(f"i64 {i * step * size}" for i in range(n))
+            found = f"getelementptr i8, ptr {w.pointer(place)}, <{n} x i64> <{counted}>"
             places = f"<{n} x ptr> {w.put(found)}"
         full = f"@llvm.masked.{what}.{name}.{suffix}"
         of = places.rpartition(" ")[0]

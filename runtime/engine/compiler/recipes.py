@@ -21,16 +21,12 @@ _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where"
 class MemoryPlace(NamedTuple):
     """Where a value is in memory: in which array of the frame, from which element on, and how many
     elements it is from column to column and from line to line: 0 where it has one for all.
-
-    Where it lies irregularly, a ``table``, of this number in the frame, has the bytes from the
-    start of a row to each column, as int64.
     """
 
     array: int
     step: int = 1
     offset: int = 0
     depth: int = 0
-    table: int | None = None
 
 
 class Recipe(NamedTuple):

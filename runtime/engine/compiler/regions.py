@@ -168,8 +168,7 @@ class Regions:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe, self.order = recipe, Order(recipe)
-        tables = sum(place.table is not None for _, place in recipe.operands)
-        places = recipe.arrays + len(recipe.totals) + len(recipe.added) + tables + recipe.is_listed
+        places = recipe.arrays + len(recipe.totals) + len(recipe.added) + recipe.is_listed
         frame = tuple(f"{x}{i}" for i in range(places) for x in ("base", "step"))
         self.w = Assembly("region", "float32", machine.lanes(), frame)
         self.e = ElementWriter(self.w)
@@ -218,7 +217,7 @@ class Regions:
             self._rooms[i] = scratch, MemoryPlace(_SCRATCH, depth=width)
         for i, (dtype, place) in enumerate(recipe.operands):
             room = self._rows[place.array], place
-            if place.depth or place.table is not None or (place.step and not recipe.across):
+            if place.depth or (place.step and not recipe.across):
                 self._rooms[i] = room
             elif place.step:
                 self._kept[i] = self._read(dtype, room, here)
@@ -488,19 +487,15 @@ class Regions:
 
     def _read(self, dtype: str, room: _Room, here: _Here) -> str:
         """Some vectors."""
-        (row, place), found = room, []
-        if place.step == 0 and place.table is None:
+        step = room[1].step
+        if step == 0:
             return self.e.load(dtype, self._address(dtype, room, here.line, 0), 0)
-        for u in range(here.vectors):
-            if place.table is not None:
-                table = f"%base{place.table}", MemoryPlace(place.table)
-                there = self._address("int64", table, here.line, here.column, u)
-                away = self.e.load("int64", there, 1, here.lanes(u))
-                found.append(self.e.gather(dtype, row, away, here.lanes(u)))
-                continue
-            address = self._address(dtype, room, here.line, here.column, u)
-            found.append(self.e.load(dtype, address, place.step, here.lanes(u)))
-        return self.e.bundle(found)
+        places = [
+            self._address(dtype, room, here.line, here.column, u) for u in range(here.vectors)
+        ]
+        return self.e.bundle(
+            [self.e.load(dtype, x, step, here.lanes(u)) for u, x in enumerate(places)]
+        )
 
     def _fetch(self, dtype: str, room: _Room, here: _Here, *, for_writing: bool) -> None:
         """Bring what lies beside some vectors, which is next, into the first-level cache."""

@@ -152,7 +152,7 @@ class FusedTask(LoopTask):
         return before, whole, layout, after
 
     def _layout(self, whole: Sequence[Array]) -> Layout | None:
-        return layout_of(whole, len(self.inputs), self.limits, len(self.folds))
+        return layout_of(whole, len(self.inputs), self.limits)
 
 
 def _is_far(x: Array) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from numpy.typing import NDArray
 
@@ -15,7 +15,6 @@ from gradwire.runtime.engine.plan.native import address
 if TYPE_CHECKING:
     import numpy as np
 
-    from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, Step
@@ -71,32 +70,3 @@ class Given:
                 step()
 
         return run
-
-
-class Renewed:
-    """One result of a region that is computed tile by tile, in new memory in each run; the tiles
-    are cut from it in this shape.
-    """
-
-    def __init__(self, memory: FreshMemory, shape: Shape) -> None:
-        self._memory = memory
-        self._shape = shape
-        self._out: Array | None = None
-        self._whole: Array | None = None
-
-    def begin(self) -> None:
-        """Take new memory."""
-        self._out = self._whole = None  # a run that failed may have left them
-        self._out = self._memory.renew()
-        self._whole = self._out.reshape(self._shape)
-
-    def fill(self, place: Any, fill: Callable[[Array], object]) -> None:
-        """Compute one tile."""
-        assert self._whole is not None, "the run has begun"
-        fill(self._whole[place])
-
-    def end(self) -> None:
-        """Every tile is computed."""
-        assert self._out is not None, "the run has begun"
-        self._memory.keep(self._out)
-        self._out = self._whole = None

@@ -7,7 +7,6 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.compiler.recipes import MemoryPlace
@@ -23,9 +22,6 @@ COLUMNS = 1 << 14
 
 MOST = (1 << 31) - 1
 """Elements of the longest row, and rows of the longest sheet."""
-
-SMALL = 1 << 11
-"""Elements of a sheet up to which all sheets are better one."""
 
 NEAR = 4
 """Elements that neighbours in an array that is read may be apart; copies are made of others."""
@@ -43,9 +39,9 @@ class Sheet(NamedTuple):
 
 @by_identity
 class Layout(NamedTuple):
-    """Sheets of rows, and where in a row the elements of each array are, with the ``tables`` that
-    say so of those that lie irregularly. Rows have lines of columns, ``across`` which folds may go;
-    they may have any number of columns where that is 0, and ``is_short`` says that these are few.
+    """Sheets of rows, and where in a row the elements of each array are. Rows have lines of so many
+    columns, ``across`` which folds may go, or any number where that is 0; ``is_short`` says that
+    these are few.
     """
 
     sheets: list[Sheet]
@@ -54,7 +50,6 @@ class Layout(NamedTuple):
     lines: int = 1
     across: bool = False
     is_short: bool = False
-    tables: Sequence[NDArray[np.int64]] = ()
 
 
 class Limits(NamedTuple):
@@ -68,63 +63,33 @@ class Limits(NamedTuple):
     sheet: int
 
 
-def layout_of(
-    arrays: Sequence[Array], reads: int, limits: Limits, totals: int = 0
-) -> Layout | None:
-    """The layout of arrays of one shape, or None if their elements don't form contiguous rows, or
-    too many sheets; the first ones, which are read, may have small gaps, or lie backwards.
-
-    Rows that are too short are joined along the axes before, and those that are not long in place
-    of small sheets, if the arrays that are written allow it. One row of all elements is cut. Tables
-    are numbered behind the arrays and so many totals.
+def layout_of(arrays: Sequence[Array], reads: int, limits: Limits) -> Layout | None:
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows that
+    are long enough, or too many sheets; the first ones, which are read, may have small gaps, or lie
+    backwards. One row of all elements is cut.
     """
     lengths, steps = merged(arrays, arrays[0].shape)
-    if not _is_near(arrays, steps[-1], reads):
+    columns = lengths[-1]
+    if not _is_near(arrays, steps[-1], reads) or columns < limits.shortest:
         return None
-    count, columns = 1, lengths[-1]
-    while left := len(lengths) - count:
-        is_small = lengths[left - 1] * columns < SMALL and left > 1
-        if columns >= (limits.long if is_small else limits.shortest):
-            break
-        written = zip(steps[left - 1][reads:], arrays[reads:], strict=True)
-        if any(step != columns * array.itemsize for step, array in written):
-            break
-        count += 1
-        columns *= lengths[left - 1]
-    if columns < limits.shortest or (left and columns > MOST):
-        return None
-    if left:
-        if prod(lengths[: left - 1]) > max(1, arrays[0].size // limits.sheet):
+    if len(lengths) > 1:
+        if columns > MOST or prod(lengths[:-2]) > max(1, arrays[0].size // limits.sheet):
             return None
-        sheets = sheets_of(lengths[:left], steps[:left], arrays, MOST, columns)
+        sheets = sheets_of(lengths[:-1], steps[:-1], arrays, MOST, columns)
     else:
-        each = columns // lengths[0]
-        some = max(1, COLUMNS // each)
-        rows, last = divmod(lengths[0], some)
-        places = [(address(x), step * some) for x, step in zip(arrays, steps[0], strict=True)]
-        sheets = [Sheet(rows, some * each, places)] if rows else []
+        columns = COLUMNS
+        rows, last = divmod(lengths[0], columns)
+        places = [(address(x), step * columns) for x, step in zip(arrays, steps[0], strict=True)]
+        sheets = [Sheet(rows, columns, places)] if rows else []
         if last:
             places = [(place + rows * step, step) for place, step in places]
-            sheets.append(Sheet(1, last * each, places))
-        columns = some * each
-    row = list(zip(lengths[left:], steps[left:], strict=True))[::-1]
-    places_of: list[MemoryPlace] = []
-    tables: list[NDArray[np.int64]] = []
-    for i, array in enumerate(arrays[:reads]):
-        along, inner, is_even = row[0][1][i], 1, True
-        away = np.zeros(1, np.int64)
-        for length, step in row if len(row) > 1 else ():
-            is_even &= step[i] == along * inner
-            length = min(length, columns // inner)
-            away = np.add.outer(np.arange(length) * step[i], away).reshape(-1)
-            inner *= length
-        table = None if is_even else len(arrays) + totals + len(tables)
-        places_of.append(MemoryPlace(i, along // array.itemsize * is_even, table=table))
-        tables += () if is_even else [away]
-    places_of += [MemoryPlace(i) for i in range(reads, len(arrays))]
+            sheets.append(Sheet(1, last, places))
+    along = [step // x.itemsize for x, step in zip(arrays[:reads], steps[-1], strict=False)]
+    found = [MemoryPlace(i, step) for i, step in enumerate(along)]
+    found += [MemoryPlace(i) for i in range(reads, len(arrays))]
     is_short = columns < limits.long
     is_any = is_short or columns >= limits.any or {each.columns for each in sheets} != {columns}
-    return Layout(sheets, places_of, 0 if is_any else columns, is_short=is_short, tables=tables)
+    return Layout(sheets, found, 0 if is_any else columns, is_short=is_short)
 
 
 def sheets_of(

@@ -15,7 +15,7 @@ from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, 
 from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import address, native_name
-from gradwire.runtime.engine.plan.passes.elementwise.giving import laid_over
+from gradwire.runtime.engine.plan.passes.elementwise.giving import Given, laid_over
 from gradwire.runtime.engine.plan.passes.elementwise.programs import (
     Exponents,
     Program,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
-    from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step
+    from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 
 class LoopTask(TiledTask):
@@ -49,6 +49,20 @@ class LoopTask(TiledTask):
     is_compiled = True
     width = 1
     """Elements of a column in a row."""
+    given = Given({})
+
+    def __init__(
+        self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
+    ) -> None:
+        super().__init__(tasks, values, folds)
+        self.givable = values  # machine code may read one again that it has given away
+
+    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
+        """This task; the values in this memory are no longer among its own."""
+        if memory:
+            self.given = Given(memory)
+            self.values = [x for x in self.values if x not in memory]
+        return self
 
     def bind(self, arrays: Arrays) -> list[Step]:
         """One step. Threads share the rows; results don't depend on the number of threads."""
@@ -72,7 +86,6 @@ class LoopTask(TiledTask):
                 [*sheet.places]
                 + [(address(part[number]), part.strides[1]) for part in parts]
                 + [(address(row[number]), 0) for row in added]
-                + [(address(table), 0) for table in layout.tables]
                 for number, sheet in enumerate(sheets)
             ]
         )

@@ -8,7 +8,7 @@ differ from the plain plan. Everything else is equal bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.copies.transposed import copying
-from gradwire.runtime.engine.plan.passes.elementwise.giving import Given, Renewed
 from gradwire.runtime.engine.plan.passes.regions import (
     Region,
     delayed,
@@ -32,7 +31,7 @@ from gradwire.runtime.engine.plan.passes.regions import (
     split,
 )
 from gradwire.runtime.engine.plan.passes.repeating import repeated
-from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -44,7 +43,7 @@ TILE = 1 << 16
 ones, fetching the objects of so many calls takes longer than what larger caches take.
 """
 
-LARGE = 1 << 16
+LARGE = 1 << 18
 """Elements from which cutting up an array is worthwhile."""
 
 SMALLEST = 3
@@ -170,7 +169,7 @@ class TiledTask(Task):
     """A region of elementwise tasks of one shape, and folds of some of its values."""
 
     is_compiled = False
-    """Whether it is machine code, which may read a result again that it has given away."""
+    """Whether it is machine code."""
 
     def __init__(
         self, tasks: Sequence[PlainTask], values: Sequence[Value], folds: Sequence[TiledFold]
@@ -178,12 +177,7 @@ class TiledTask(Task):
         self.tasks = tasks
         self.folds = folds
         self.results = values
-        self.values = [*values, *(fold.task.value for fold in folds)]
-        self.given = Given({})
-        self.fresh: Mapping[Value, FreshMemory] = {}
-        """Results of tiles that are given away."""
-        read = {x for task in tasks for x in task.inputs} | {fold.source for fold in folds}
-        self.givable = [x for x in values if self.is_compiled or x not in read]
+        self.values: Sequence[Value] = [*values, *(fold.task.value for fold in folds)]
         made = {task.value for task in tasks}
         self.inputs = list(dict.fromkeys(x for t in tasks for x in t.inputs if x not in made))
 
@@ -191,16 +185,6 @@ class TiledTask(Task):
     def owner(self) -> Any:
         """The block to name if the task fails."""
         return self.tasks[0].owner
-
-    def give(self, memory: Mapping[Value, FreshMemory]) -> Task:
-        """This task; the values in this memory are no longer among its own."""
-        if memory:
-            if self.is_compiled:
-                self.given = Given(memory)
-            else:
-                self.fresh = memory
-            self.values = [x for x in self.values if x not in memory]
-        return self
 
     def elementwise_parts(self) -> Sequence[Task]:
         """All tasks of the region, if none computes an element from others."""
@@ -218,8 +202,14 @@ class TiledTask(Task):
         the number of threads.
         """
         shape = self.tasks[0].value.shape
-        copies, straight = self.straightened(arrays)
-        whole = {x: _cut(array, shape) for x, array in straight.items()}
+        copies: list[Step] = []
+        whole: dict[Value, Array] = {}
+        for x in (*self.inputs, *self.results):
+            array = arrays[x]
+            if is_transposed(array):
+                array = np.empty(x.shape, array.dtype)
+                copies.append(copying(arrays[x], array))
+            whole[x] = _cut(array, shape)
         flat = all(
             _is_scalar(a) or (a.shape == shape and a.flags.c_contiguous) for a in whole.values()
         )
@@ -229,7 +219,6 @@ class TiledTask(Task):
         rows = max(1, TILE // max(1, prod(shape[1:])))
         starts = range(0, shape[0], rows)
         parts = [np.zeros(len(starts)) for _ in self.folds]
-        renewed = {x: Renewed(memory, shape) for x, memory in self.fresh.items()}
         shares: list[list[Step]] = []
         for number, start in enumerate(starts):
             if number * threads.count() >= len(shares) * len(starts):
@@ -240,39 +229,20 @@ class TiledTask(Task):
             tile = {x: a[start:stop] if _spans(a, shape) else a for x, a in whole.items()}
             tile |= {x: a[: stop - start] for x, a in scratch.items()}
             for task in self.tasks:
-                if task.value in renewed:
-                    fill = task.filling(tile)
-                    calls.append(partial(renewed[task.value].fill, slice(start, stop), fill))
-                else:
-                    calls += task.bind(tile)
+                calls += task.bind(tile)
             for fold, part in zip(self.folds, parts, strict=True):
                 calls.append(partial(fold.take, tile[fold.source], part, number))
         ends = [fold.end(arrays, part) for fold, part in zip(self.folds, parts, strict=True)]
 
         def run() -> None:
-            for result in renewed.values():
-                result.begin()
             if len(shares) == 1:
                 _go(shares[0])
             else:
                 threads.together([partial(_go, calls) for calls in shares])
-            for result in renewed.values():
-                result.end()
             for end in ends:
                 end()
 
         return [*copies, run]
-
-    def straightened(self, arrays: Arrays) -> tuple[list[Step], Arrays]:
-        """The arrays with copies of transposed inputs, and the steps that make these."""
-        steps: list[Step] = []
-        ours = [x for x in self.results if x not in self.fresh]
-        found = {x: arrays[x] for x in (*self.inputs, *ours)}
-        for x in self.inputs:
-            if is_transposed(arrays[x]):
-                found[x] = np.empty(x.shape, arrays[x].dtype)
-                steps.append(copying(arrays[x], found[x]))
-        return steps, found
 
     def _scratch(self, shape: tuple[int, ...]) -> dict[Value, Array]:
         """Tile-sized arrays for values that don't leave the region, reused once they are free."""

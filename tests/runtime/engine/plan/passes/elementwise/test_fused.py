@@ -153,7 +153,7 @@ SHORT_ROWS = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("number", [1, 3])
 @pytest.mark.parametrize("name", SHORT_ROWS)
-def test_short_rows_are_joined_along_the_axis_before(
+def test_short_rows_are_written_out(
     name: str, number: int, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = Trace()
@@ -176,20 +176,11 @@ def test_short_rows_are_joined_along_the_axis_before(
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
-def test_short_rows_of_results_that_lie_apart_make_no_row() -> None:
+def test_rows_that_are_too_short_or_whose_results_lie_apart_make_no_layout() -> None:
     x, out = np.zeros((30, 4, 2)), np.zeros((30, 4, 4))[..., :2]
     limits = layouts.Limits(5, 20, 1000, 64)
     assert layouts.layout_of([x, x], 1, limits) is not None
     assert layouts.layout_of([x, out], 1, limits) is None
-
-
-@pytest.mark.parametrize(("channels", "is_one"), [(64, False), (8, True)])
-def test_small_sheets_are_joined_to_one(channels: int, is_one: bool) -> None:
-    x = np.zeros((5, channels, 7, 7), np.float32)
-    row = np.broadcast_to(np.zeros((channels, 1, 1), np.float32), x.shape)
-    found = layouts.layout_of([x, row, x], 2, layouts.Limits(16, 64, 1024, 64))
-    assert found is not None
-    assert (len(found.sheets) == 1) == bool(found.tables) == is_one
 
 
 @pytest.mark.parametrize(

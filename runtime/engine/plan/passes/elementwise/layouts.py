@@ -23,6 +23,9 @@ COLUMNS = 1 << 14
 MOST = (1 << 31) - 1
 """Elements of the longest row, and rows of the longest sheet."""
 
+SMALL = 1 << 11
+"""Elements of sheets up to which arrays had better be copied so that they have long rows."""
+
 NEAR = 4
 """Elements that neighbours in an array that is read may be apart; copies are made of others."""
 
@@ -70,7 +73,9 @@ def layout_of(arrays: Sequence[Array], reads: int, limits: Limits) -> Layout | N
     """
     lengths, steps = merged(arrays, arrays[0].shape)
     columns = lengths[-1]
-    if not _is_near(arrays, steps[-1], reads) or columns < limits.shortest:
+    are_small = len(lengths) > 2 and lengths[-2] * columns < SMALL
+    shortest = limits.long if are_small else limits.shortest
+    if not _is_near(arrays, steps[-1], reads) or columns < shortest:
         return None
     if len(lengths) > 1:
         if columns > MOST or prod(lengths[:-2]) > max(1, arrays[0].size // limits.sheet):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.engine.compiler.computing import copy
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace
-from gradwire.runtime.engine.compiler.regions import compiled_region
+from gradwire.runtime.engine.compiler.regions import MemoryPlace, compiled_region
 from gradwire.runtime.engine.plan.jobs import Job, KernelCall, cuts
 from gradwire.runtime.engine.plan.native.machine import address
 from gradwire.runtime.engine.plan.passes.elementwise.programs import Program

@@ -21,8 +21,11 @@ def adder(dtype: str, width: int) -> Callable[[Array, Array, Array], None] | Non
     """
     if dtype not in ("float32", "float64") or not machine.installed():
         return None
-    from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe  # few need it
-    from gradwire.runtime.engine.compiler.regions import compiled_region
+    from gradwire.runtime.engine.compiler.regions import (  # few need it
+        MemoryPlace,
+        Recipe,
+        compiled_region,
+    )
 
     recipe = Recipe(width, ((dtype, MemoryPlace(0)),), (), (), (), added=(0,), is_listed=True)
     return partial(_add, compiled_region(recipe))

@@ -16,7 +16,7 @@ from gradwire.runtime.engine.plan.native import machine
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.compiler.front import Images
+    from gradwire.runtime.engine.compiler.computing import Images
     from gradwire.runtime.engine.plan.tasks import Step
     from gradwire.runtime.engine.plan.windows.rows import Phase, Rows
 

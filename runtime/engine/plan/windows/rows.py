@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradwire.blocks.values import Array
-from gradwire.runtime.engine.compiler.front import Images
+from gradwire.runtime.engine.compiler.computing import Images
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.native.machine import vector
 

@@ -170,7 +170,7 @@ def run(name: str) -> list[float]:
     compiled_region.cache_clear()
     x, out = np.array([0.25, 4, 9], np.float32), np.zeros(3, np.float32)
     frame = np.array([(x.ctypes.data, 12), (out.ctypes.data, 12)])
-    compiled_region(loop(Operation(name, "float32", (0,)))).call(frame.ctypes.data, 3, 0, 1)
+    compiled_region(loop(Operation(name, "float32", (0,))))(frame.ctypes.data, 3, 0, 1)
     return [float(number) for number in out]
 
 

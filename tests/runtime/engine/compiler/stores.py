@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradwire.runtime.engine.compiler.computing import Computation
-from gradwire.runtime.engine.compiler.folding import Folded, folded
-from gradwire.runtime.engine.compiler.front import copy_of, store_of
+from gradwire.runtime.engine.compiler.computing import (
+    Computation,
+    Folded,
+    copy_of,
+    folded,
+    store_of,
+)
 from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
 

@@ -18,9 +18,9 @@ from gradwire.runtime.engine.compiler.computing import (
     correlation,
     gathered,
     product,
+    product_of,
     taps,
 )
-from gradwire.runtime.engine.compiler.front import product_of
 from gradwire.runtime.engine.compiler.products import tiled, tilings
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, Tile
 from gradwire.runtime.engine.plan.native import machine

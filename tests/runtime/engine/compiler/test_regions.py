@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.compiler.recipes import FOLDS, MemoryPlace, Recipe
-from gradwire.runtime.engine.compiler.regions import Regions, scratch_bytes
+from gradwire.runtime.engine.compiler.regions import (
+    FOLDS,
+    MemoryPlace,
+    Recipe,
+    Regions,
+    scratch_bytes,
+)
 from gradwire.runtime.engine.plan.native import Operation, machine
 
 pytest.importorskip("llvmlite")

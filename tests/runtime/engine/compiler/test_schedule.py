@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.compiler.computing import Computation, copy
-from gradwire.runtime.engine.compiler.folding import SHORT, folded
-from gradwire.runtime.engine.compiler.front import copy_of, store_of
+from gradwire.runtime.engine.compiler.computing import (
+    SHORT,
+    Computation,
+    copy,
+    copy_of,
+    folded,
+    store_of,
+)
 from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
 from gradwire.runtime.engine.compiler.terms import Store, merged
 from gradwire.runtime.engine.plan import threads

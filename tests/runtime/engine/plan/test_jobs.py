@@ -201,8 +201,7 @@ def test_several_callers_share_at_once() -> None:
 
 def test_jobs_one_after_another_from_several_threads_lose_nothing() -> None:
     """Machine code, whose parts take no longer than the protocol between threads does."""
-    from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
-    from gradwire.runtime.engine.compiler.regions import compiled_region
+    from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe, compiled_region
     from gradwire.runtime.engine.plan.native import Operation, address
 
     root = Operation("sqrt", "float64", (0,))

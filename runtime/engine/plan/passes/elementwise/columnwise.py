@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace
+from gradwire.runtime.engine.compiler.regions import MemoryPlace
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     Layout,
     merged,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace
+from gradwire.runtime.engine.compiler.regions import MemoryPlace
 from gradwire.runtime.engine.plan.native import address
 
 if TYPE_CHECKING:

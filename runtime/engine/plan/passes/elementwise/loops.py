@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
+    from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
     from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
     from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.runtime.calculus.primitives.elementwise import SUBTRACT
 from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
+from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.native import Operation, is_simple
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace
+from gradwire.runtime.engine.compiler.regions import MemoryPlace
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
     MOST,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.dtypes import NUMPY
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
+from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.passes.elementwise.fused import LARGE, FusedTask, shape_of
 from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout, Limits

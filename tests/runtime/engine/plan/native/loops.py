@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe
+from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -71,7 +71,7 @@ def test_threads_may_compile_at_once() -> None:
     ]
     code = (
         "import threading, numpy as np\n"
-        "from gradwire.runtime.engine.compiler.recipes import MemoryPlace, Recipe\n"
+        "from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe\n"
         "from gradwire.runtime.engine.compiler.regions import compiled_region\n"
         "from gradwire.runtime.engine.plan.native import Operation\n"
         "x = np.arange(5.0)\n"

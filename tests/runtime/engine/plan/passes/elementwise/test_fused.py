@@ -24,7 +24,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.compiler.recipes import Recipe
+    from gradwire.runtime.engine.compiler.regions import Recipe
     from gradwire.runtime.engine.plan.native import Kernel
 
 pytest.importorskip("llvmlite")

@@ -47,7 +47,7 @@ def plans() -> int:
     import gradwire as gw
     from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
     from gradwire.runtime.engine.plan.passes import FAST
-    from gradwire.runtime.engine.plan.passes.scalar.scalars import WARM
+    from gradwire.runtime.engine.plan.passes.scalars import WARM
     from tests.runtime.engine.programs import FAMILIES
 
     engine = NumpyEngine(FAST)

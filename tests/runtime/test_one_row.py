@@ -16,7 +16,7 @@ from gradwire.runtime.calculus import Primitive
 from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
-from gradwire.runtime.engine.plan.passes.scalar.scalars import NativeScalarTask
+from gradwire.runtime.engine.plan.passes.scalars import NativeScalarTask
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.interchange.export.files import exported_files
 from gradwire.runtime.interchange.export.rows import ExportError

@@ -267,7 +267,7 @@ def _joining(value: Value, inputs: Sequence[Array], out: Array) -> Step | None:
     """
     if value.attributes["axis"] or len({x.shape for x in inputs}) > 1:
         return None
-    from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view  # few need it
+    from gradwire.runtime.engine.plan.passes.elementwise.groups import as_view  # few need it
 
     whole = as_view(inputs)
     return None if whole is None else partial(np.copyto, out.reshape(whole.shape), whole)

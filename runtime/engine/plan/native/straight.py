@@ -1,7 +1,7 @@
 """Compiles a region of scalars to one straight line of machine code.
 
 Functions are those of the C library in float64, rounded to the dtype: results equal those of the
-Python function that ``gradwire.runtime.engine.plan.passes.scalar.scalar_code`` writes.
+Python function that ``gradwire.runtime.engine.plan.passes.scalars`` writes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.expressions import INTRINSICS, emit_expression, functions
 from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
-from gradwire.runtime.engine.plan.native.operations import compiles, emit, native_name
+from gradwire.runtime.engine.plan.native.operations import (
+    INTRINSICS,
+    compiles,
+    emit,
+    emit_expression,
+    functions,
+    native_name,
+)
 from gradwire.runtime.engine.plan.native.writer import STORED, Writer
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwire.runtime.calculus.primitives.shape import PERMUTE, SLICE
 from gradwire.runtime.engine.plan.passes.chains import find_chains
-from gradwire.runtime.engine.plan.passes.elementwise.stacks import in_order, stacked_values
+from gradwire.runtime.engine.plan.passes.elementwise.groups import in_order, stacked_values
 from gradwire.runtime.engine.plan.passes.margins import MarginTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic
+from gradwire.runtime.engine.plan.native.writer import Arithmetic
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

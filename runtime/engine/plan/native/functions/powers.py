@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import inf, nan
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, rounded, widened
+from gradwire.runtime.engine.plan.native.writer import Arithmetic, rounded, widened
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.native.writer import Writer

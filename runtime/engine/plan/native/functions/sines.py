@@ -9,7 +9,7 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, rounded, widened
+from gradwire.runtime.engine.plan.native.writer import Arithmetic, rounded, widened
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.elements import ElementWriter

@@ -14,10 +14,9 @@ from math import inf, nan
 from gradwire.runtime.calculus.kernels.erf import FAR_ERF, NEAR_ERF
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.functions import avx512
-from gradwire.runtime.engine.plan.native.functions.arithmetic import Arithmetic, Operand
 from gradwire.runtime.engine.plan.native.functions.powers import power
 from gradwire.runtime.engine.plan.native.functions.sines import cosine, sine
-from gradwire.runtime.engine.plan.native.writer import Writer, maximum
+from gradwire.runtime.engine.plan.native.writer import Arithmetic, Operand, Writer, maximum
 
 _SHIFT = 12582912.0
 """1.5·2²³: adding a number to it rounds the number to an integer, which is then in the low bits."""

@@ -27,10 +27,10 @@ from gradwire.runtime.engine.plan.passes.regions import (
     delayed,
     partition,
     readers_of,
+    repeated,
     results_of,
     split,
 )
-from gradwire.runtime.engine.plan.passes.repeating import repeated
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.small import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
-from gradwire.runtime.engine.plan.passes.elementwise.stacks import as_view
+from gradwire.runtime.engine.plan.passes.elementwise.groups import as_view
 from gradwire.runtime.engine.plan.passes.products.native_products import (
     is_large,
     is_supported,

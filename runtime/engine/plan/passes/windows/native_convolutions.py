@@ -21,9 +21,15 @@ from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, C
 from gradwire.runtime.engine.plan.copies.images import copying, interleaving
 from gradwire.runtime.engine.plan.passes.windows.convolutions import Layout, LayoutTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows import correlations
-from gradwire.runtime.engine.plan.windows.correlations import Correlation, wide
-from gradwire.runtime.engine.plan.windows.rows import Phase, Rows, forward, transposed
+from gradwire.runtime.engine.plan.windows import rows
+from gradwire.runtime.engine.plan.windows.rows import (
+    Correlation,
+    Phase,
+    Rows,
+    forward,
+    transposed,
+    wide,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -73,7 +79,7 @@ def _fits(value: Value) -> bool:
         columns, filters = images[3] // geometry.stride[1], weights[1]
     else:
         columns, filters = places[1], weights[0] // groups
-    if correlations.goes_across(value.dtype, filters, columns):
+    if rows.goes_across(value.dtype, filters, columns):
         return True
     return columns >= SHORTEST
 

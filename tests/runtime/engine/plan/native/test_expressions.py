@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.runtime.engine.plan.native.expressions import functions
+from gradwire.runtime.engine.plan.native.operations import functions
 
 
 @pytest.mark.parametrize(

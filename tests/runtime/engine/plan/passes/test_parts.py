@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.passes.chains import PartsTask
 from gradwire.runtime.engine.plan.passes.late import parts
-from gradwire.runtime.engine.plan.passes.parts import PartsTask
 from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.calculus.tracing import compute
 

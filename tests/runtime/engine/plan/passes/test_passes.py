@@ -21,7 +21,7 @@ from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
-from gradwire.runtime.engine.plan.passes.scalar.scalars import ScalarTask
+from gradwire.runtime.engine.plan.passes.scalars import ScalarTask
 from gradwire.runtime.engine.plan.passes.sums import SumTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task

@@ -10,7 +10,7 @@ import pytest
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.memory import BlockArrays
-from gradwire.runtime.engine.plan.passes.elementwise.stacks import are_contiguous, stacked_values
+from gradwire.runtime.engine.plan.passes.elementwise.groups import are_contiguous, stacked_values
 
 
 def laid(*shapes: tuple[int, ...]) -> tuple[list[Value], BlockArrays]:

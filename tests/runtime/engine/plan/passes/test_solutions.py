@@ -12,8 +12,8 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.small import factors
-from gradwire.runtime.engine.plan.passes.small.solutions import CheckTask, SolutionTask
+from gradwire.runtime.engine.plan.passes import solutions
+from gradwire.runtime.engine.plan.passes.solutions import CheckTask, SolutionTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -90,8 +90,8 @@ def test_determinants_of_singular_matrices_are_numpys() -> None:
 
 def test_a_matrix_is_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    steps = factors.Factors.steps
-    monkeypatch.setattr(factors.Factors, "steps", lambda *given: calls.append(1) or steps(*given))
+    steps = solutions.Factors.steps
+    monkeypatch.setattr(solutions.Factors, "steps", lambda *given: calls.append(1) or steps(*given))
     outputs, _ = program((4, 4), 2, "float32")
     Plan(outputs, (passes.solutions,))
     assert len(calls) == 1

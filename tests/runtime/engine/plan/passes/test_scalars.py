@@ -18,7 +18,7 @@ from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.memory import BlockArrays
-from gradwire.runtime.engine.plan.passes.scalar.scalar_code import scalar_function
+from gradwire.runtime.engine.plan.passes.scalars import scalar_function
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask
 from gradwire.runtime.flow.tools.doctor import diagnose

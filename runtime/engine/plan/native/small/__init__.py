@@ -1,1 +1,0 @@
-"""Machine code for steps that are over sooner than a call of numpy."""

@@ -1,1 +1,0 @@
-"""Regions of scalars: one function each, in Python or machine code."""

@@ -244,7 +244,7 @@ def run(engine):
     gw.Session(gw.build(gw.loss(gw.sum(gw.relu(x @ x)))), engine=engine).backward()
 at_once(*[lambda: run("jax"), lambda: run("numpy")] * 4,
         load("gradwire.runtime.engine.jax.rows.linear"),
-        load("gradwire.runtime.engine.jax.scans")) """,
+        load("gradwire.runtime.engine.jax.traced")) """,
 }
 
 

@@ -15,7 +15,7 @@ from gradwire.runtime.engine.norms import norm_of
 from gradwire.runtime.engine.plan.allocation import no_room, require_room
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.plan.sparse.forms import form_of
-from gradwire.runtime.engine.plan.sparse.reading import WholeOnRead
+from gradwire.runtime.engine.plan.sparse.sparse_rows import WholeOnRead
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:

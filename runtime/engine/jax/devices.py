@@ -12,7 +12,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from gradwire.blocks.errors import RunError
-from gradwire.runtime.engine.jax.failing import explained
+from gradwire.runtime.engine.jax.compiling import explained
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

@@ -1,22 +1,153 @@
-"""Values of a trace as a function that JAX can trace and compile."""
+"""Values of a trace as a function that JAX can compile, with each scan as one ``lax.scan``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from jax import lax
 from jax import numpy as jnp
 
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import Location, RunError
+from gradwire.runtime.calculus import Trace, result_of
+from gradwire.runtime.calculus.dtypes import NUMPY, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
+from gradwire.runtime.calculus.scan import copied, needed_values
 from gradwire.runtime.engine.jax.rows.table import ROWS, apply, failure
-from gradwire.runtime.engine.jax.scans import count_operations, evaluate
 from gradwire.runtime.engine.plan.simplify import simplify
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.calculus import Value
+    from gradwire.runtime.calculus import Body, Value
+
+
+Apply: TypeAlias = "Callable[[Value, Sequence[Any]], Any]"
+"""Computes a value from the arrays of its inputs; or says whether that fails, if it can."""
+Computed: TypeAlias = "tuple[Value, list[Value]]"
+"""A value and its inputs."""
+
+
+@by_identity
+class Failure(NamedTuple):
+    """Some values, and for each whether its arithmetic failed: an array (n,)."""
+
+    values: Sequence[Value]
+    flags: Any
+
+
+def evaluate(
+    computed: Sequence[Computed], env: dict[Value, Any], apply: Apply, failure: Apply
+) -> list[Failure]:
+    """Compute values in order, and put them into ``env``.
+
+    Leaves are there already, and constants may be. Returns what may have failed, in order.
+    ``apply(value, arrays)`` computes a value, and ``failure(value, arrays)`` is None for one that
+    can't fail. Values within scans are those of their bodies.
+    """
+    failures = []
+    scans = _scans(computed)
+    for value, inputs in computed:
+        if value in env:
+            continue
+        if value.primitive is CONSTANT:
+            env[value] = jnp.asarray(value.attributes["array"])
+            continue
+        arrays = [env[x] for x in inputs]
+        if value.primitive.together is not None:
+            found, told = _scanned(scans[_key(value, inputs)], arrays, apply, failure)
+            env.update(found)
+            failures += told
+            continue
+        if (flag := failure(value, arrays)) is not None:
+            failures.append(Failure((value,), jnp.reshape(flag, (1,))))
+        env[value] = apply(value, arrays)
+    return failures
+
+
+def count_operations(computed: Sequence[Computed]) -> int:
+    """How many operations are compiled: those of a scan once."""
+    scans = _scans(computed).values()
+    single = sum(value.primitive.together is None for value, _ in computed)
+    return single + sum(len(_needed(values)) for values in scans)
+
+
+def _scans(computed: Sequence[Computed]) -> dict[object, list[Value]]:
+    """The results of each scan that are wanted."""
+    found: dict[object, list[Value]] = {}
+    for value, inputs in computed:
+        if value.primitive.together is not None:
+            found.setdefault(_key(value, inputs), []).append(value)
+    return found
+
+
+def _key(value: Value, inputs: Sequence[Value]) -> object:
+    """What the results of one scan have in common."""
+    return id(value.attributes["body"]), *map(id, inputs)
+
+
+def _needed(values: Sequence[Value]) -> list[Value]:
+    """What a step computes for results of a scan."""
+    body: Body = values[0].attributes["body"]
+    afters = [each.after for each in body.carried]
+    return needed_values([*map(result_of, values), *afters], body.leaves)
+
+
+def _scanned(
+    values: Sequence[Value], arrays: Sequence[Any], apply: Apply, failure: Apply
+) -> tuple[Mapping[Value, Any], list[Failure]]:
+    """The results of one scan that are wanted, from the arrays of its inputs, and what may have
+    failed. See ``evaluate`` for the functions.
+    """
+    body: Body = values[0].attributes["body"]
+    count, rows = len(body.carried), len(body.rows)
+    wanted: dict[str, dict[Value, Value]] = {"last": {}, "stack": {}, "sum": {}}
+    for value in values:
+        wanted[value.attributes["kind"]][value] = result_of(value)
+    afters = [each.after for each in body.carried]
+    needed = [(x, list(x.inputs)) for x in _needed(values)]
+    fixed = arrays[count + rows :]
+    checked: list[Value] = []
+
+    def step(carried: Any, now: Any) -> Any:
+        state, totals = carried
+        known = dict(zip(body.leaves, (*state, *now, *fixed), strict=True))
+        told = evaluate(needed, known, apply, failure)
+        checked[:] = [x for each in told for x in each.values]
+        summed = [
+            total + _typed(known[value], value)
+            for total, value in zip(totals, wanted["sum"].values(), strict=True)
+        ]
+        stacked = [_typed(known[value], value) for value in wanted["stack"].values()]
+        flags = jnp.concatenate([jnp.zeros(0, jnp.bool_), *(each.flags for each in told)])
+        return ([_typed(known[x], x) for x in afters], summed), (stacked, flags)
+
+    state = [_typed(x, each.before) for x, each in zip(arrays, body.carried, strict=False)]
+    totals = [
+        jnp.full(value.shape, -0.0 if is_float(value.dtype) else 0, NUMPY[value.dtype])
+        for value in wanted["sum"].values()
+    ]
+    given = [_typed(x, leaf) for x, leaf in zip(arrays[count:], body.rows, strict=False)]
+    (state, totals), (stacks, flags) = lax.scan(
+        step, (state, totals), given, length=body.steps, reverse=body.reverse
+    )
+    last = dict(zip(afters, state, strict=True))
+    found = {value: last[of] for value, of in wanted["last"].items()}
+    found |= zip(wanted["stack"], stacks, strict=True)
+    found |= zip(wanted["sum"], totals, strict=True)
+    every = [_in_step(body, x, step) for step in range(body.steps) for x in checked]
+    return found, [Failure(every, jnp.reshape(flags, (-1,)))] if every else []
+
+
+def _in_step(body: Body, value: Value, step: int) -> Value:
+    """A value as that of a step, for the name of its block."""
+    return copied(value, Trace(), value.inputs, body.owner(value.owner, step))
+
+
+def _typed(array: Any, like: Value) -> Any:
+    """The array in the dtype of a value, without JAX's weak types, which a loop can't carry."""
+    return lax.convert_element_type(array, NUMPY[like.dtype])
 
 
 _INLINE = 1 << 10

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiled import Derived
-    from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
+    from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate, NumpyEngine
     from gradwire.runtime.engine.plan.plan import Plan
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
-    from gradwire.runtime.engine.plan.updates import ArrayUpdate
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.batches import Batches
     from gradwire.runtime.engine.session.store import ValueStore
-    from gradwire.runtime.engine.session.updating import Pending
+    from gradwire.runtime.engine.session.updating import Batches, Pending
 
 
 class ResidentCall:

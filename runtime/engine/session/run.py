@@ -13,8 +13,8 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.briefly import MOST, few, lines
 from gradwire.runtime.engine.norms import combined_rms_by_name, rms, rms_of_each
-from gradwire.runtime.engine.plan.sparse.reading import compact
-from gradwire.runtime.engine.session.by_path import rows_among
+from gradwire.runtime.engine.plan.sparse.sparse_rows import compact
+from gradwire.runtime.engine.session.later import rows_among
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

@@ -29,10 +29,9 @@ from gradwire.runtime.engine.session.asked import (
     Wanted,
     frozen,
 )
-from gradwire.runtime.engine.session.by_path import by_path
 from gradwire.runtime.engine.session.engines import fitting, open_engine
 from gradwire.runtime.engine.session.execution import Executor
-from gradwire.runtime.engine.session.later import Accumulated
+from gradwire.runtime.engine.session.later import Accumulated, by_path
 from gradwire.runtime.engine.session.locked import locked
 from gradwire.runtime.engine.session.looped import Looped
 from gradwire.runtime.engine.session.prepared import Prepared

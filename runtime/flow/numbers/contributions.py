@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.norms import all_finite
-from gradwire.runtime.engine.plan.sparse.reading import compact
+from gradwire.runtime.engine.plan.sparse.sparse_rows import compact
 from gradwire.runtime.flow.numbers.flat_spots import ZeroSpot
 from gradwire.runtime.flow.numbers.magnitudes import (
     ArraySizes,

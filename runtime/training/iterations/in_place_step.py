@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.plan.updates import ArrayUpdate
+    from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
     from gradwire.runtime.engine.session.resident import Resident, ResidentCall
     from gradwire.runtime.engine.session.updating import Pending
     from gradwire.runtime.training.optimisers.update_program import UpdateProgram

@@ -1,8 +1,10 @@
-"""An array that is 0 but for some rows, as rows and values."""
+"""An array that is 0 but for some rows, as rows and values; and results of which some are known so,
+of which whole arrays are made when they are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -92,3 +94,54 @@ def rows_of(array: Array) -> SparseRows:
     """The rows of an array that are not 0, copied."""
     rows = np.flatnonzero(array.reshape(len(array), -1).any(axis=1))
     return SparseRows(rows, array[rows], len(array))
+
+
+class WholeOnRead(Mapping[str, "Array | None"]):
+    """Arrays by name; of those that are known by rows a whole one is made when it is first read."""
+
+    def __init__(self, results: Mapping[str, Array | SparseRows | None]) -> None:
+        self.compact = results
+        """The same results, with rows in place of the arrays that are made of them."""
+        self._made: dict[str, Array] = {}
+
+    @property
+    def rows(self) -> dict[str, SparseRows]:
+        """The results that are known by rows."""
+        return {name: x for name, x in self.compact.items() if isinstance(x, SparseRows)}
+
+    def __getitem__(self, name: str) -> Array | None:
+        found = self.compact[name]
+        if not isinstance(found, SparseRows):
+            return found
+        if name not in self._made:
+            self._made[name] = found.dense()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.compact)
+
+    def __len__(self) -> int:
+        return len(self.compact)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.compact
+
+    def __repr__(self) -> str:
+        return repr(dict(self.compact))
+
+
+def compact(results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Results with rows in place of arrays that are made of them: for who measures them all."""
+    return results.compact if isinstance(results, WholeOnRead) else results
+
+
+def rows_reader(read: Callable[[], SparseRows]) -> Callable[[], SparseRows]:
+    """Reads rows whose numbers nobody can change, as whole arrays may be made of them later."""
+
+    def reader() -> SparseRows:
+        found = read()
+        rows, values = found.rows.view(), found.values.view()
+        rows.flags.writeable = values.flags.writeable = False
+        return SparseRows(rows, values, found.length)
+
+    return reader

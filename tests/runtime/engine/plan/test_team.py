@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.native import clearing, machine
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import lookups
 from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
@@ -72,10 +73,10 @@ def noted() -> tuple[Job, set[int]]:
 def clearing_step() -> Job:
     """A job of machine code."""
     numbers = np.ones(1 << 16, np.uint8)
-    lines = numbers[-machine.address(numbers) % clearing.LINE :]
-    places = machine.frame(clearing.CLEAR, out=lines)
-    kernel = clearing._kernel(machine.lanes())
-    return jobs.divided(kernel, places, lines.size // clearing.LINE, 10**6, numbers)
+    lines = numbers[-machine.address(numbers) % lookups.LINE :]
+    places = machine.frame(lookups.CLEAR, out=lines)
+    kernel = lookups._kernel(machine.lanes())
+    return jobs.divided(kernel, places, lines.size // lookups.LINE, 10**6, numbers)
 
 
 def two_at_once() -> None:
@@ -194,14 +195,15 @@ within.join()
 @pytest.mark.night
 def test_a_process_ends_in_the_middle_of_work() -> None:
     run("""
-from gradwire.runtime.engine.plan.native import clearing, machine
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import lookups
 
 meet()
 numbers = np.ones(1 << 22, np.uint8)
-lines = numbers[-machine.address(numbers) % clearing.LINE :]
-places = machine.frame(clearing.CLEAR, out=lines)
-kernel = clearing._kernel(machine.lanes())
-step = jobs.divided(kernel, places, lines.size // clearing.LINE, 10**6)
+lines = numbers[-machine.address(numbers) % lookups.LINE :]
+places = machine.frame(lookups.CLEAR, out=lines)
+kernel = lookups._kernel(machine.lanes())
+step = jobs.divided(kernel, places, lines.size // lookups.LINE, 10**6)
 
 def work():
     while True:

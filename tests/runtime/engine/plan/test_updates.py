@@ -9,10 +9,10 @@ import pytest
 
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
+from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
 from gradwire.runtime.engine.plan.passes import DEFAULT
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.recording import InPlace, NotRecorded, Number, Recording, record
-from gradwire.runtime.engine.plan.updates import ArrayUpdate
 
 
 def _grown(arrays: Any, rooms: Any) -> None:

@@ -24,9 +24,9 @@ from gradwire.runtime.diagram.optimisers import (
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
+from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
 from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
 from gradwire.runtime.engine.plan.passes.elementwise import fused, tiles
-from gradwire.runtime.engine.plan.updates import ArrayUpdate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 from gradwire.runtime.training.trainer import Trainer
 from tests.benchmarks.workloads import w4

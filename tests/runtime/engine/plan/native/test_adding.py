@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.adding import adder
+from gradwire.runtime.engine.plan.passes.lookups import adder
 
 
 @pytest.mark.sampled(one_in=5)

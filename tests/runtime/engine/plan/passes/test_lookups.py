@@ -14,10 +14,9 @@ from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.norms import norm_of, square_of
 from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
 from gradwire.runtime.engine.plan.passes.late import lookups, native_lookups
-from gradwire.runtime.engine.plan.passes.lookups import AddedRowsTask
+from gradwire.runtime.engine.plan.passes.lookups import AddedRowsTask, SparseTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.sparse.forms import form_of
-from gradwire.runtime.engine.plan.sparse.task import SparseTask
 
 Array = NDArray[Any]
 ROWS = 1024

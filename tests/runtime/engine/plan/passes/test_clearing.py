@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.plan.native import clearing, machine
-from gradwire.runtime.engine.plan.native.clearing import clear
+from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.passes import lookups
+from gradwire.runtime.engine.plan.passes.lookups import clear
 
 
 @pytest.mark.sampled(one_in=11)
@@ -17,7 +18,7 @@ def test_all_elements_are_0_and_no_other(
     dtype: str, start: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("llvmlite")
-    monkeypatch.setattr(clearing, "LARGE", 0)
+    monkeypatch.setattr(lookups, "LARGE", 0)
     whole = np.ones(count + 40, dtype)
     clear(whole[start : start + count])
     assert not whole[start : start + count].any()
@@ -27,14 +28,14 @@ def test_all_elements_are_0_and_no_other(
 
 def test_a_large_array_of_any_shape_is_streamed() -> None:
     pytest.importorskip("llvmlite")
-    whole = np.ones((5, clearing.LARGE // 16 + 3), np.float32)
+    whole = np.ones((5, lookups.LARGE // 16 + 3), np.float32)
     clear(whole)
     assert not whole.any()
 
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_what_has_gaps_is_left_to_numpy(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clearing, "LARGE", 0)
+    monkeypatch.setattr(lookups, "LARGE", 0)
     monkeypatch.setattr(machine, "installed", lambda: installed)
     whole = np.ones((50, 50), np.float32)
     clear(whole[:, ::2])

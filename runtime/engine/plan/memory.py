@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.calculus.dtypes import NUMPY
@@ -333,3 +335,29 @@ class Memory:
         found, self._region = np.split(self._region, [size])
         self._region = self._region[-size % LINE :]
         return found
+
+
+def as_view(arrays: Sequence[Array]) -> Array | None:
+    """``np.stack(arrays)`` without a copy, or None if memory does not allow it."""
+    first = arrays[0]
+    if any(array.strides != first.strides for array in arrays):
+        return None
+    if all(array is first for array in arrays):
+        return np.broadcast_to(first, (len(arrays), *first.shape))
+    places = [array.__array_interface__["data"][0] for array in arrays]
+    distance = places[1] - places[0]
+    even = all(b - a == distance for a, b in itertools.pairwise(places))
+    if not even or not first.size:
+        return None
+    if distance and any(_owner_of(array) is not _owner_of(first) for array in arrays):
+        return None  # neighbours by accident
+    return as_strided(
+        first, (len(arrays), *first.shape), (distance, *first.strides), writeable=False
+    )
+
+
+def _owner_of(array: Array) -> Array:
+    """The array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

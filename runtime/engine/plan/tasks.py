@@ -18,6 +18,7 @@ from gradwire.runtime.calculus.primitives.reduce import SUM
 from gradwire.runtime.calculus.primitives.shape import CONCAT
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.transposed import copying, filling
+from gradwire.runtime.engine.plan.memory import as_view
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -267,8 +268,6 @@ def _joining(value: Value, inputs: Sequence[Array], out: Array) -> Step | None:
     """
     if value.attributes["axis"] or len({x.shape for x in inputs}) > 1:
         return None
-    from gradwire.runtime.engine.plan.passes.elementwise.groups import as_view  # few need it
-
     whole = as_view(inputs)
     return None if whole is None else partial(np.copyto, out.reshape(whole.shape), whole)
 

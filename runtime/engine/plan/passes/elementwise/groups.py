@@ -8,16 +8,14 @@ The order of operations within a value stays the same: results are equal bit for
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.kernels.summing import has_order_of_its_own
-from gradwire.runtime.engine.plan.memory import BlockArrays
+from gradwire.runtime.engine.plan.memory import BlockArrays, as_view
 from gradwire.runtime.engine.plan.simplify import attribute_key
 from gradwire.runtime.engine.plan.tasks import PlainTask, Step, Task
 
@@ -69,25 +67,6 @@ def stacked(arrays: Sequence[Array]) -> tuple[list[Step], Array]:
     return [partial(np.concatenate, rows, 0, whole)], whole
 
 
-def as_view(arrays: Sequence[Array]) -> Array | None:
-    """``np.stack(arrays)`` without a copy, or None if memory does not allow it."""
-    first = arrays[0]
-    if any(array.strides != first.strides for array in arrays):
-        return None
-    if all(array is first for array in arrays):
-        return np.broadcast_to(first, (len(arrays), *first.shape))
-    places = [array.__array_interface__["data"][0] for array in arrays]
-    distance = places[1] - places[0]
-    even = all(b - a == distance for a, b in itertools.pairwise(places))
-    if not even or not first.size:
-        return None
-    if distance and any(_block(array) is not _block(first) for array in arrays):
-        return None  # neighbours by accident
-    return as_strided(
-        first, (len(arrays), *first.shape), (distance, *first.strides), writeable=False
-    )
-
-
 def are_contiguous(values: Iterable[Value], arrays: Mapping[Value, Array]) -> bool:
     """Whether each of the arrays is contiguous, as rows of blocks are."""
     rows = arrays.rows if isinstance(arrays, BlockArrays) else {}
@@ -101,13 +80,6 @@ def in_order(stack: Array) -> bool:
     """
     inner = (abs(s) for n, s in zip(stack.shape[1:], stack.strides[1:], strict=True) if n > 1)
     return not stack.strides[0] or stack.strides[0] > max(inner, default=0)
-
-
-def _block(array: Array) -> Array:
-    """The array that owns the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 FEWEST = 8

@@ -21,9 +21,8 @@ from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.small import placed
-from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.memory import Room, as_view
 from gradwire.runtime.engine.plan.passes.chains import find_chains
-from gradwire.runtime.engine.plan.passes.elementwise.groups import as_view
 from gradwire.runtime.engine.plan.passes.products.native_products import (
     is_large,
     is_supported,

@@ -243,7 +243,7 @@ def run(engine):
     x = gw.variable("x", [[1.0, 2.0], [3.0, 4.0]])
     gw.Session(gw.build(gw.loss(gw.sum(gw.relu(x @ x)))), engine=engine).backward()
 at_once(*[lambda: run("jax"), lambda: run("numpy")] * 4,
-        load("gradwire.runtime.engine.jax.rows.linear"),
+        load("gradwire.runtime.engine.jax.rows.matrices"),
         load("gradwire.runtime.engine.jax.traced")) """,
 }
 

@@ -1,4 +1,6 @@
-"""Inverses, factors and determinants of square matrices, the last two axes."""
+"""Matrix products and contractions, in full precision: an accelerator may cut float32 short; and
+inverses, factors and determinants of square matrices, the last two axes.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax import Array
+    from jax.typing import DTypeLike
 
     from gradwire.runtime.calculus import Value
+
+
+def _added_in(x: Array) -> DTypeLike:
+    """The dtype that products are added in."""
+    return jnp.float32 if x.dtype == jnp.float16 else x.dtype
+
+
+def _matmul(a: Array, b: Array) -> Array:
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST, preferred_element_type=_added_in(a))
+
+
+def _einsum(*arrays: Array, terms: tuple[str, ...], output: str) -> Array:
+    return jnp.einsum(
+        f"{','.join(terms)}->{output}",
+        *arrays,
+        precision=lax.Precision.HIGHEST,
+        preferred_element_type=_added_in(arrays[0]),
+    )
 
 
 def _solve(a: Array, b: Array) -> Array:
@@ -91,6 +112,8 @@ def _refused(why: str) -> Callable[[Value], str]:
 
 
 ROWS = {
+    "matmul": JaxRow(_matmul),
+    "einsum": JaxRow(_einsum),
     "inverse": JaxRow(_inverse, _is_singular, _refused("singular: it has no inverse")),
     "solve": JaxRow(_solve, _is_singular, _refused("singular: there is no one solution")),
     "cholesky": JaxRow(_factor, _has_no_factor, _refused("not positive definite")),

@@ -23,12 +23,9 @@ from gradwire.blocks.plugins import is_own
 from gradwire.runtime.engine.jax.rows import (
     arithmetic,
     convolution,
-    functions,
     indexing,
-    linear,
     matrices,
     reductions,
-    scattering,
     shaping,
 )
 from gradwire.runtime.engine.jax.rows.base import broadcast
@@ -57,8 +54,7 @@ def called(value: Value, arrays: Sequence[Array]) -> Array:
     return jax.pure_callback(compute, shape, *arrays, vmap_method="sequential")
 
 
-_FAMILIES = (arithmetic, functions, reductions, shaping, indexing, scattering, linear,
-             matrices, convolution)  # fmt: skip
+_FAMILIES = (arithmetic, reductions, shaping, indexing, matrices, convolution)  # fmt: skip
 ROWS: Mapping[str, JaxRow] = MappingProxyType(
     {name: row for family in _FAMILIES for name, row in family.ROWS.items()}
 )

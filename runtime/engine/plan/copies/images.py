@@ -11,7 +11,7 @@ from gradwire.runtime.engine.compiler.computing import copy
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, compiled_region
 from gradwire.runtime.engine.plan.jobs import Job, KernelCall, cuts
 from gradwire.runtime.engine.plan.native.machine import address
-from gradwire.runtime.engine.plan.passes.elementwise.programs import Program
+from gradwire.runtime.engine.plan.passes.elementwise.rows import Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

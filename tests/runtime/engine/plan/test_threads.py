@@ -121,6 +121,6 @@ def test_the_library_has_one_thread_beside_products_of_machine_code(
     limited: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("llvmlite")
-    monkeypatch.setattr(MODULES["native_products"], "WIDE", 1)
+    monkeypatch.setattr(MODULES["products"], "WIDE", 1)
     run_product(NumpyEngine((passes.native_products,), 2), 200)
     assert limited == [1]

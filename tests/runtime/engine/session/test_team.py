@@ -15,7 +15,7 @@ import gradwire as gw
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine.interruption import Interrupted, interruptible
 from gradwire.runtime.engine.plan import jobs
-from gradwire.runtime.engine.plan.passes.products.native_products import is_supported
+from gradwire.runtime.engine.plan.passes.products import is_supported
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.session.run import Run

@@ -16,12 +16,15 @@ from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX
 from gradwire.runtime.engine.compiler.regions import MemoryPlace
-from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
+from gradwire.runtime.engine.plan.passes.elementwise.rows import (
+    BY_PART,
+    FOLDS,
     Layout,
+    kinds_of,
+    lies,
     merged,
     sheets_of,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.rows import BY_PART, FOLDS, kinds_of, lies
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task

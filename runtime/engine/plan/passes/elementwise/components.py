@@ -18,12 +18,14 @@ import numpy as np
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.copies.transposed import copying
 from gradwire.runtime.engine.plan.native import native_name
-from gradwire.runtime.engine.plan.passes.elementwise.programs import (
+from gradwire.runtime.engine.plan.passes.elementwise.rows import (
+    ColumnSum,
     Exponents,
     Program,
     attributes_of,
+    kinds_of,
+    narrowed,
 )
-from gradwire.runtime.engine.plan.passes.elementwise.rows import ColumnSum, kinds_of, narrowed
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of, in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
+    from gradwire.runtime.engine.plan.passes.elementwise.rows import Layout
 
 
 LARGE = 1 << 10

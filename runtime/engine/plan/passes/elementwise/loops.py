@@ -19,20 +19,18 @@ from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_by
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import address, native_name
-from gradwire.runtime.engine.plan.passes.elementwise.programs import (
-    Exponents,
-    Program,
-    attributes_of,
-    for_exponents,
-    is_share,
-)
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     FOLDS,
     ColumnSum,
+    Exponents,
     PartSum,
+    Program,
     add_columns,
+    attributes_of,
     count_from_0,
+    for_exponents,
     indices_of,
+    is_share,
     shared,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, TiledTask
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Layout
+    from gradwire.runtime.engine.plan.passes.elementwise.rows import Layout
     from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
 
 

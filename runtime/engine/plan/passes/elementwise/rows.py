@@ -1,17 +1,22 @@
 """Rows: the last axes of arrays, such as those of a group of channels of an image; what reduces
-them, how they lie, and in which sheets threads share them.
+them, how they lie, in which sheets threads share them, and the operations of a region.
+
+Powers are compiled for the exponents that a region is given: a square costs one product, and a
+power whose exponent may be any number twenty times as much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.calculus.primitives.base import BROADCAST
+from gradwire.runtime.calculus.primitives.elementwise import SUBTRACT
 from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG, checked
 from gradwire.runtime.calculus.primitives.reduce import (
     LOG_SOFTMAX,
@@ -21,9 +26,10 @@ from gradwire.runtime.calculus.primitives.reduce import (
     SOFTMAX,
     SUM,
 )
+from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
 from gradwire.runtime.engine.plan.graph import is_zero
 from gradwire.runtime.engine.plan.jobs import KernelCall, cuts
-from gradwire.runtime.engine.plan.native import compiles
+from gradwire.runtime.engine.plan.native import Operation, address, compiles, is_simple
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from gradwire.runtime.engine.plan.team import ROOM
@@ -33,8 +39,285 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.engine.plan.native import Kernel
-    from gradwire.runtime.engine.plan.passes.elementwise.layouts import Sheet
     from gradwire.runtime.engine.plan.tasks import Arrays, Step
+
+
+COLUMNS = 1 << 14
+"""Elements of a row if all arrays of a region are contiguous."""
+
+MOST = (1 << 31) - 1
+"""Elements of the longest row, and rows of the longest sheet."""
+
+SMALL = 1 << 11
+"""Elements of sheets up to which arrays had better be copied so that they have long rows."""
+
+NEAR = 4
+"""Elements that neighbours in an array that is read may be apart; copies are made of others."""
+
+
+class Sheet(NamedTuple):
+    """Some rows of so many columns: the address of the first and the bytes from row to row, for
+    each array.
+    """
+
+    rows: int
+    columns: int
+    places: list[tuple[int, int]]
+
+
+@by_identity
+class Layout(NamedTuple):
+    """Sheets of rows, and where in a row the elements of each array are. Rows have lines of so many
+    columns, ``across`` which folds may go, or any number where that is 0; ``is_short`` says that
+    these are few.
+    """
+
+    sheets: list[Sheet]
+    places: list[MemoryPlace]
+    columns: int
+    lines: int = 1
+    across: bool = False
+    is_short: bool = False
+
+
+class Limits(NamedTuple):
+    """Elements of the shortest row that is worth a loop, of one that is worth several vectors at a
+    time, of one that shares its loop with rows of any length, and of a sheet that is worth a call.
+    """
+
+    shortest: int
+    long: int
+    any: int
+    sheet: int
+
+
+def layout_of(arrays: Sequence[Array], reads: int, limits: Limits) -> Layout | None:
+    """The layout of arrays of one shape, or None if their elements don't form contiguous rows that
+    are long enough, or too many sheets; the first ones, which are read, may have small gaps, or lie
+    backwards. One row of all elements is cut.
+    """
+    lengths, steps = merged(arrays, arrays[0].shape)
+    columns = lengths[-1]
+    are_small = len(lengths) > 2 and lengths[-2] * columns < SMALL
+    shortest = limits.long if are_small else limits.shortest
+    if not _is_near(arrays, steps[-1], reads) or columns < shortest:
+        return None
+    if len(lengths) > 1:
+        if columns > MOST or prod(lengths[:-2]) > max(1, arrays[0].size // limits.sheet):
+            return None
+        sheets = sheets_of(lengths[:-1], steps[:-1], arrays, MOST, columns)
+    else:
+        columns = COLUMNS
+        rows, last = divmod(lengths[0], columns)
+        places = [(address(x), step * columns) for x, step in zip(arrays, steps[0], strict=True)]
+        sheets = [Sheet(rows, columns, places)] if rows else []
+        if last:
+            places = [(place + rows * step, step) for place, step in places]
+            sheets.append(Sheet(1, last, places))
+    along = [step // x.itemsize for x, step in zip(arrays[:reads], steps[-1], strict=False)]
+    found = [MemoryPlace(i, step) for i, step in enumerate(along)]
+    found += [MemoryPlace(i) for i in range(reads, len(arrays))]
+    is_short = columns < limits.long
+    is_any = is_short or columns >= limits.any or {each.columns for each in sheets} != {columns}
+    return Layout(sheets, found, 0 if is_any else columns, is_short=is_short)
+
+
+def sheets_of(
+    lengths: Sequence[int],
+    steps: Sequence[Sequence[int]],
+    arrays: Sequence[Array],
+    most: int,
+    columns: int = 0,
+) -> list[Sheet]:
+    """The fewest sheets of at most so many rows, whose axes have these lengths, and these steps in
+    each array.
+    """
+    found = []
+    for place in np.ndindex(*lengths[:-1]):
+        for start in range(0, lengths[-1], most):
+            at = [sum(i * step for i, step in zip((*place, start), away, strict=True))
+                  for away in zip(*steps, strict=True)]  # fmt: skip
+            places = [
+                (address(x) + i, step) for x, i, step in zip(arrays, at, steps[-1], strict=True)
+            ]
+            found.append(Sheet(min(most, lengths[-1] - start), columns, places))
+    return found
+
+
+def merged(arrays: Sequence[Array], shape: Shape) -> tuple[list[int], list[tuple[int, ...]]]:
+    """The fewest lengths that first axes of this shape can be merged to, and the bytes along each
+    in the arrays.
+    """
+    lengths = [1]
+    steps: list[tuple[int, ...]] = [(0,) * len(arrays)]
+    for axis, length in enumerate(shape):
+        step = tuple(array.strides[axis] for array in arrays)
+        if length == 1:
+            continue
+        if lengths[-1] == 1:
+            lengths[-1], steps[-1] = length, step
+        elif steps[-1] == tuple(s * length for s in step):
+            lengths[-1] *= length
+            steps[-1] = step
+        else:
+            lengths.append(length)
+            steps.append(step)
+    return lengths, steps
+
+
+def _is_near(arrays: Sequence[Array], steps: Sequence[int], reads: int) -> bool:
+    """Whether neighbours along an axis are near each other, and side by side if written."""
+    for i, (step, array) in enumerate(zip(steps, arrays, strict=True)):
+        elements, rest = divmod(step, array.itemsize)
+        if rest or abs(elements) > NEAR or (i >= reads and elements not in (0, 1)):
+            return False
+    return True
+
+
+Exponents: TypeAlias = "Mapping[Value, float]"
+"""The exponents, half of small integers, of some powers."""
+
+
+def attributes_of(value: Value, exponents: Exponents) -> tuple[tuple[str, Hashable], ...]:
+    """The attributes of an operation on elements, and its exponent if it is one of these."""
+    known = (("exponent", exponents[value]),) if value in exponents else ()
+    return (*value.attributes.items(), *known)
+
+
+def for_exponents(
+    tasks: Sequence[PlainTask],
+    inputs: Sequence[Value],
+    arrays: Arrays,
+    step: Callable[[Exponents], Step],
+) -> Step:
+    """The step of a region; if powers in it have one exponent each for all elements, one that takes
+    the step for those that the arrays then have.
+    """
+    known = set(inputs)
+    given = {
+        task.value: arrays[task.inputs[1]]
+        for task in tasks
+        if task.value.primitive.name == "power"
+        and task.inputs[1].size == 1
+        and task.inputs[1] in known
+    }
+    if not given:
+        return step({})
+    made: dict[tuple[float | None, ...], Step] = {}
+
+    def step_for_exponents() -> None:
+        found = tuple(x if is_simple(x := array.item()) else None for array in given.values())
+        if found not in made:
+            pairs = zip(given, found, strict=True)
+            made[found] = step({power: x for power, x in pairs if x is not None})
+        made[found]()
+
+    return step_for_exponents
+
+
+class Program:
+    """Collects the operations of a recipe."""
+
+    def __init__(self) -> None:
+        self._operands: list[tuple[str, MemoryPlace]] = []
+        self._operations: list[Operation] = []
+        self._wide: list[bool] = []
+        self._shifted: dict[int, tuple[int, int, int]] = {}
+        self._summed: dict[int, tuple[int, int]] = {}
+
+    def read(self, dtype: str, place: MemoryPlace) -> int:
+        """Append an operand, before all operations; returns its number."""
+        self._operands.append((dtype, place))
+        return len(self._operands) - 1
+
+    def put(self, name: str, dtype: str, *inputs: int, is_wide: bool, attributes: Any = ()) -> int:
+        """Append an operation; returns its number."""
+        self._operations.append(Operation(name, dtype, inputs, attributes))
+        self._wide.append(is_wide)
+        return len(self._operands) + len(self._operations) - 1
+
+    def softmax(self, x: int) -> int:
+        """``eˣ / Σ eˣ``, shifted by the largest element."""
+        _, power, total = self._powers(x)
+        total = self.put("cast", "float32", total, is_wide=False)
+        share = self.put("reciprocal", "float32", total, is_wide=False)
+        return self.put("multiply", "float32", power, share, is_wide=True)
+
+    def log_softmax(self, x: int) -> int:
+        """``x − log Σ eˣ``, shifted by the largest element."""
+        away, _, total = self._powers(x)
+        log = self.put("log_of_powers", "float32", total, is_wide=False)
+        return self.put("subtract", "float32", away, log, is_wide=True)
+
+    def logsumexp(self, x: int) -> int:
+        """``log Σ eˣ`` of a row, shifted by the largest element, unless that is ±∞ or NaN."""
+        top = self.put("max", "float32", x, is_wide=False)
+        power = self.put("decay", "float32", self.put("subtract", "float32", x, top, is_wide=True),
+                         is_wide=True)  # fmt: skip
+        total = self.put("sum", "float64", power, is_wide=False)
+        log = self.put("log_of_powers", "float32", total, is_wide=False)
+        found = self.put("add", "float32", top, log, is_wide=False)
+        is_finite = self.put("isfinite", "bool", top, is_wide=False)
+        total = self.put("cast", "float32", total, is_wide=False)
+        total = self.put("where", "float32", is_finite, total, top, is_wide=False)
+        self._summed[x] = power, total
+        return self.put("where", "float32", is_finite, found, top, is_wide=False)
+
+    def share(self, x: int) -> int:
+        """``exp(x − log Σ eˣ)`` for an x of ``logsumexp``, by its powers."""
+        power, total = self._summed[x]
+        factor = self.put("reciprocal", "float32", total, is_wide=False)
+        return self.put("multiply", "float32", power, factor, is_wide=True)
+
+    def _powers(self, x: int) -> tuple[int, int, int]:
+        """``x − max x``, e to the power of that, and its sum as float64; once for each x."""
+        if x not in self._shifted:
+            top = self.put("top", "float32", x, is_wide=False)
+            away = self.put("subtract", "float32", x, top, is_wide=True)
+            power = self.put("decay", "float32", away, is_wide=True)
+            total = self.put("sum", "float64", power, is_wide=False)
+            self._shifted[x] = away, power, total
+        return self._shifted[x]
+
+    def chosen(self, x: int, index: int, dtype: str) -> int:
+        """The element of this index."""
+        alone = self.put("at", dtype, index, x, is_wide=True)
+        return self.put("union", dtype, alone, is_wide=False)
+
+    def alone(self, x: int, index: int, dtype: str) -> int:
+        """0 but for one element of a row, of this index."""
+        return self.put("at", dtype, index, self.without_sign(x, dtype), is_wide=True)
+
+    def without_sign(self, x: int, dtype: str) -> int:
+        """``x + 0``."""
+        return self.put("without_sign", dtype, x, is_wide=False)
+
+    def total(self, x: int, squares: bool, is_wide: bool) -> int:
+        """The sum of a row, or of its squares, as float64; also of one element."""
+        if is_wide:
+            return self.put("squares" if squares else "sum", "float64", x, is_wide=False)
+        x = self.put("cast", "float64", x, is_wide=False)
+        return self.put("square" if squares else "cast", "float64", x, is_wide=False)
+
+    def recipe(
+        self,
+        columns: int,
+        results: tuple[tuple[int, MemoryPlace], ...],
+        totals: tuple[int, ...],
+        added: tuple[int, ...],
+    ) -> Recipe:
+        """The whole."""
+        operations, wide = tuple(self._operations), tuple(self._wide)
+        return Recipe(columns, tuple(self._operands), operations, wide, results, totals, added)
+
+
+def is_share(task: PlainTask, makers: Mapping[Value, PlainTask]) -> bool:
+    """Whether a task is ``x − log Σ eˣ``, of which the power is a share of a sum at hand."""
+    if task.value.primitive is not SUBTRACT:
+        return False
+    x, log = task.inputs
+    taken = makers.get(log)
+    return taken is not None and taken.value.primitive is LOGSUMEXP and taken.inputs[0] is x
 
 
 FOLDS = frozenset({"sum", "max", "min", "any", "all"})

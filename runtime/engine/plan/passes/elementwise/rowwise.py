@@ -26,16 +26,12 @@ import numpy as np
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.compiler.regions import MemoryPlace
 from gradwire.runtime.engine.plan.copies.transposed import copying
-from gradwire.runtime.engine.plan.passes.elementwise.layouts import (
-    MOST,
-    Layout,
-    merged,
-    sheets_of,
-)
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     BY_PART,
+    MOST,
     ColumnSum,
+    Layout,
     PartSum,
     axes_reduced,
     folding,
@@ -45,10 +41,12 @@ from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     kinds_of,
     length_of,
     lies,
+    merged,
     narrowed,
     reduces,
     repeated_along,
     row_axes,
+    sheets_of,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import in_regions
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task

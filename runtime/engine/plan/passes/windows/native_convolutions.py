@@ -18,11 +18,11 @@ import numpy as np
 
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
+from gradwire.runtime.engine.plan import windows as lying
 from gradwire.runtime.engine.plan.copies.images import copying, interleaving
 from gradwire.runtime.engine.plan.passes.windows.convolutions import Layout, LayoutTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows import rows
-from gradwire.runtime.engine.plan.windows.rows import (
+from gradwire.runtime.engine.plan.windows import (
     Correlation,
     Phase,
     Rows,
@@ -79,7 +79,7 @@ def _fits(value: Value) -> bool:
         columns, filters = images[3] // geometry.stride[1], weights[1]
     else:
         columns, filters = places[1], weights[0] // groups
-    if rows.goes_across(value.dtype, filters, columns):
+    if lying.goes_across(value.dtype, filters, columns):
         return True
     return columns >= SHORTEST
 

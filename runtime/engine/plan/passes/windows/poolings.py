@@ -21,7 +21,7 @@ from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.images import Planes, copying
 from gradwire.runtime.engine.plan.graph import TaskGraph
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows.rows import Phase, transposed
+from gradwire.runtime.engine.plan.windows import Phase, transposed
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

@@ -96,11 +96,11 @@ def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
     names = ("rowwise", "columnwise", "components", "fused", "tiles", "compiled")
     assert min(of[name]["LARGE"] for name in names) >= of["rowwise"]["FEWEST"] >= late.LARGE
     assert of["columnwise"]["SLOW"] >= late.LARGE
-    assert of["short"]["FEWEST"] >= late.FEW
+    assert of["fused"]["FEWEST"] >= late.FEW
     assert min(of["rowwise"]["MANY"], of["columnwise"]["MANY"]) == 16
     assert (of["scalars"]["SMALLEST"], of["groups"]["FEWEST"]) == (4, 8)
-    assert (of["sums"]["SHORTEST"] - 1, of["product_sums"]["FEWEST"]) == (7, 3)
-    assert of["native_products"]["FEWEST"] == 32
+    assert (of["sums"]["SHORTEST"] - 1, of["products"]["FEWEST_TERMS"]) == (7, 3)
+    assert of["products"]["FEWEST"] == 32
 
 
 @pytest.mark.parametrize("times", [late.FEW - 1, late.FEW])

@@ -12,7 +12,7 @@ from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.merges import MergeTask
-from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask
+from gradwire.runtime.engine.plan.passes.products import ProductTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask
 
@@ -25,7 +25,7 @@ AXES = [(0, 2, 1, 3), (2, 1, 0, 3), (0, 3, 1, 2), (3, 0, 1, 2), (0, 1, 2, 3)]
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products are machine code, on any processor."""
     pytest.importorskip("llvmlite")
-    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products")
     for name in ("LARGE", "WIDE"):
         monkeypatch.setattr(module, name, 1)
 

@@ -47,20 +47,26 @@ CODE = (
 )  # fmt: skip
 EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
-    "native_products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100},
+    "products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100, "FEWEST_TERMS": 2},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
     "rowwise": {"LARGE": 8, "SHORTEST": 2},
     "columnwise": {"LARGE": 8, "SHORTEST": 2, "FEWEST": 2, "MOST": 16, "SLOW": 2},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
-    "short": {"FEWEST": 2, "LARGE": 50, "FEW": 6, "OFTEN": 1},
     "compiled": {"LARGE": 1},
-    "fused": {"LARGE": 64, "SMALLEST": 2, "SHORTEST": 5, "LONG": 12},
+    "fused": {
+        "LARGE": 64,
+        "SMALLEST": 2,
+        "SHORTEST": 5,
+        "LONG": 12,
+        "FEWEST": 2,
+        "FEW": 6,
+        "OFTEN": 1,
+    },
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
     "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
     "scalars": {"SMALLEST": 2, "WARM": 0},
     "margins": {"LEAST": 100},
-    "product_sums": {"FEWEST": 2},
 }
 """Least sizes at which small arrays go through every pass."""
 MODULES = {
@@ -84,7 +90,7 @@ def eager(monkeypatch):
     for name, values in EAGER.items():
         for constant, value in values.items():
             monkeypatch.setattr(MODULES[name], constant, value)
-    monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.layouts.COLUMNS", 48)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.rows.COLUMNS", 48)
     monkeypatch.setattr("gradwire.runtime.engine.plan.memory._SMALL", 0)
     monkeypatch.setattr("gradwire.runtime.engine.plan.tasks.JOINED", 2)
     monkeypatch.setattr("gradwire.runtime.engine.plan.plan.WORTH_GIVING", 1)

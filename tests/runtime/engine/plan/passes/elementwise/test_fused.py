@@ -18,7 +18,7 @@ from gradwire.runtime.engine.norms import norm_of, rms
 from gradwire.runtime.engine.plan import jobs, native, threads
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise import fused as fused_tasks
-from gradwire.runtime.engine.plan.passes.elementwise import layouts, loops
+from gradwire.runtime.engine.plan.passes.elementwise import loops, rows
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from gradwire.runtime.engine.plan.plan import Plan
@@ -75,7 +75,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.fused")
     for name, size in {"LARGE": 64, "SHORTEST": 5, "LONG": 20}.items():
         monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(layouts, "COLUMNS", 48)
+    monkeypatch.setattr(rows, "COLUMNS", 48)
     monkeypatch.setattr(jobs, "WAKE", 1)
     monkeypatch.setattr(jobs, "PART", 1)
     monkeypatch.setattr(jobs, "PLAN", 0)
@@ -178,9 +178,9 @@ def test_short_rows_are_written_out(
 
 def test_rows_that_are_too_short_or_whose_results_lie_apart_make_no_layout() -> None:
     x, out = np.zeros((30, 4, 2)), np.zeros((30, 4, 4))[..., :2]
-    limits = layouts.Limits(5, 20, 1000, 64)
-    assert layouts.layout_of([x, x], 1, limits) is not None
-    assert layouts.layout_of([x, out], 1, limits) is None
+    limits = rows.Limits(5, 20, 1000, 64)
+    assert rows.layout_of([x, x], 1, limits) is not None
+    assert rows.layout_of([x, out], 1, limits) is None
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.jobs import Job, Joinable, joined
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise import fused
-from gradwire.runtime.engine.plan.passes.elementwise.layouts import layout_of
-from gradwire.runtime.engine.plan.passes.elementwise.short import FEW, ShortTask, short
+from gradwire.runtime.engine.plan.passes.elementwise.fused import FEW, ShortTask, short
+from gradwire.runtime.engine.plan.passes.elementwise.rows import layout_of
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -125,7 +125,7 @@ def test_of_loops_that_differ_those_that_come_often_are_compiled(
     expected = run(Plan(outputs, ()), outputs, numbers)
     counts = []
     for most in (32, 1, 0):
-        monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.short.DIFFERENT", most)
+        monkeypatch.setattr("gradwire.runtime.engine.plan.passes.elementwise.fused.DIFFERENT", most)
         plan = Plan(outputs, (short,))
         loops = [task.pattern() for _, task in plan.parts if isinstance(task, ShortTask)]
         assert len(set(loops)) <= most

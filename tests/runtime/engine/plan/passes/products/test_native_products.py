@@ -20,7 +20,7 @@ from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask, multiplying
+from gradwire.runtime.engine.plan.passes.products import ProductTask, multiplying
 from gradwire.runtime.engine.plan.plan import Plan
 from tests.runtime.engine.compiler.products import in_small_parts
 
@@ -29,7 +29,7 @@ pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.night
 
 Array = np.ndarray[Any, Any]
-MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
+MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.products")
 BOUND = {"float32": 1e-6, "float64": 2e-15}
 """Of the sum of magnitudes."""
 

@@ -12,7 +12,7 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.products.product_sums import ProductSumTask
+from gradwire.runtime.engine.plan.passes.products import ProductSumTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 
@@ -59,7 +59,7 @@ def test_the_gradient_of_a_weight_of_all_steps_is_one_product(dtype: str) -> Non
 
 def test_a_large_product_is_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products")
     for name in ("LARGE", "WIDE"):
         monkeypatch.setattr(module, name, 1)
     trace = Trace()

@@ -13,20 +13,20 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.compiled import CompiledTask
-from gradwire.runtime.engine.plan.passes.products.native_products import ProductTask
+from gradwire.runtime.engine.plan.passes.products import ProductTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
 
 pytestmark = pytest.mark.night
 
-MODULE = "gradwire.runtime.engine.plan.passes.products.native_products"
+MODULE = "gradwire.runtime.engine.plan.passes.products"
 
 
 @pytest.fixture(autouse=True)
 def on_any_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the library's products are faster."""
-    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products.native_products")
+    module = importlib.import_module("gradwire.runtime.engine.plan.passes.products")
     monkeypatch.setattr(module, "WIDE", 1)
 
 

@@ -36,7 +36,7 @@ from gradwire.runtime.engine.compiler.terms import (
 from gradwire.runtime.engine.compiler.tiles import Emitter, GatheredTiles, Tiles, WindowTiles
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.kernels import Operation
+from gradwire.runtime.engine.plan.native.operations import Operation
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

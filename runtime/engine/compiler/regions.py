@@ -29,7 +29,8 @@ from gradwire.runtime.engine.plan.native.writer import (
 )
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.plan.native.kernels import Kernel, Operation
+    from gradwire.runtime.engine.plan.native.machine import Kernel
+    from gradwire.runtime.engine.plan.native.operations import Operation
 
 
 FOLDS = frozenset({"sum", "short_sum", "squares", "max", "min", "top", "union", "any", "all"})

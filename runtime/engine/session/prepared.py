@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gradwire.blocks.errors import FeedError, Location
-from gradwire.runtime.engine.session.updating import Batches
+from gradwire.runtime.engine.session.resident import Batches
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:

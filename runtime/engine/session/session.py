@@ -33,10 +33,9 @@ from gradwire.runtime.engine.session.engines import fitting, open_engine
 from gradwire.runtime.engine.session.execution import Executor
 from gradwire.runtime.engine.session.later import Accumulated, by_path
 from gradwire.runtime.engine.session.locked import locked
-from gradwire.runtime.engine.session.looped import Looped
 from gradwire.runtime.engine.session.prepared import Prepared
 from gradwire.runtime.engine.session.programs import Programs
-from gradwire.runtime.engine.session.resident import Resident
+from gradwire.runtime.engine.session.resident import Looped, Resident
 from gradwire.runtime.engine.session.run import InferredShapes, Run
 from gradwire.runtime.engine.session.store import ValueStore, shapes_of
 from gradwire.runtime.engine.storing import with_values

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
     from gradwire.runtime.engine.session.resident import Resident, ResidentCall
-    from gradwire.runtime.engine.session.updating import Pending
+    from gradwire.runtime.engine.session.resident import Pending
     from gradwire.runtime.training.optimisers.update_program import UpdateProgram
     from gradwire.runtime.training.recipe import ResolvedRule
 

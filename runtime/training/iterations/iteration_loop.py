@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.engine import LoopPhase
     from gradwire.runtime.engine.plan.recording import Recording
-    from gradwire.runtime.engine.session.looped import Looped
+    from gradwire.runtime.engine.session.resident import Looped
 
 Rows: TypeAlias = list[list[Array]]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.diagram.training import Average
-    from gradwire.runtime.engine.session.looped import Looped
+    from gradwire.runtime.engine.session.resident import Looped
     from gradwire.runtime.training.iterations.flat_buffers import VariableSpec
     from gradwire.runtime.training.recipe import ResolvedRule
 

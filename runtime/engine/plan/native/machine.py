@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.engine.plan.native.kernels import Kernel
 
 _OLDEST = (0, 45)
 """The first version of llvmlite with the pass manager used here."""
@@ -30,11 +29,20 @@ _compiling = threading.Lock()
 _QUICK_PROTOTYPE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 """Keeps the interpreter's lock: releasing it takes longer than a function without loops."""
 
-LIBRARY = {
-    "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1,
-    "erf": 1, "atan2": 2, "pow": 2,
-}  # fmt: skip
-"""The functions of the C library that Python's ``math`` calls, with their numbers of operands."""
+LIBRARY = frozenset({
+    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf", "atan2", "pow",
+})  # fmt: skip
+"""The functions of the C library that Python's ``math`` calls."""
+
+
+class Kernel(Protocol):
+    """Machine code; a frame and an argument are what those who compiled it say."""
+
+    place: int
+    """The address of the code, which lives as long as this."""
+
+    def __call__(self, frame: int, argument: int, start: int, stop: int) -> None:
+        """Compute what is from start to stop; the frame is an address."""
 
 
 @cache

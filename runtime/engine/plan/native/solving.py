@@ -12,7 +12,7 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.plan.native.kernels import Kernel
+    from gradwire.runtime.engine.plan.native.machine import Kernel
 
 FACTOR = ("rows", "signs", "pivots", "size", "row")
 """The frame of ``factored``, int64: the addresses of the matrices, of a float64 for each and of an

@@ -33,7 +33,7 @@ from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, S
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.engine.plan.native.kernels import Kernel
+    from gradwire.runtime.engine.plan.native.machine import Kernel
 
 
 def adder(dtype: str, width: int) -> Callable[[Array, Array, Array], None] | None:

@@ -13,10 +13,9 @@ import pytest
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import jobs, threads
-from gradwire.runtime.engine.plan.jobs import Job, Joinable, KernelCall, cuts, joined
+from gradwire.runtime.engine.plan.jobs import ROOM, Job, Joinable, KernelCall, Team, cuts, joined
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.team import ROOM, Team
 
 pytest.importorskip("llvmlite")
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.plan import jobs, threads
+from gradwire.runtime.engine.plan.jobs import Team, team
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import lookups
-from gradwire.runtime.engine.plan.team import Team, team
 from tests.runtime.engine.plan.test_jobs import job, small
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def test_without_threads_the_caller_works_alone(
 
 def test_a_thread_is_back_after_so_many_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the process could not end while somebody has work for it."""
-    monkeypatch.setattr("gradwire.runtime.engine.plan.team._patience", lambda: 1 << 40)
-    monkeypatch.setattr("gradwire.runtime.engine.plan.team.ROUNDS", 1)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.jobs._patience", lambda: 1 << 40)
+    monkeypatch.setattr("gradwire.runtime.engine.plan.jobs.ROUNDS", 1)
     called: list[int] = []
     serve = Team._serve
 

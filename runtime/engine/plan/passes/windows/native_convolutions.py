@@ -19,14 +19,15 @@ import numpy as np
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X, Geometry
 from gradwire.runtime.engine.plan import windows as lying
-from gradwire.runtime.engine.plan.copies.images import copying, interleaving
 from gradwire.runtime.engine.plan.passes.windows.convolutions import Layout, LayoutTask
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 from gradwire.runtime.engine.plan.windows import (
     Correlation,
     Phase,
     Rows,
+    copying,
     forward,
+    interleaving,
     transposed,
     wide,
 )

@@ -18,10 +18,9 @@ import numpy as np
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.copies.images import Planes, copying
 from gradwire.runtime.engine.plan.graph import TaskGraph
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
-from gradwire.runtime.engine.plan.windows import Phase, transposed
+from gradwire.runtime.engine.plan.windows import Phase, Planes, copying, transposed
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.engine.plan.copies.images import Planes, copying, interleaving
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import machine
+from gradwire.runtime.engine.plan.windows import Planes, copying, interleaving
 
 pytest.importorskip("llvmlite")
 

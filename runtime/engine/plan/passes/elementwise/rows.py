@@ -322,14 +322,15 @@ def is_share(task: PlainTask, makers: Mapping[Value, PlainTask]) -> bool:
 FOLDS = frozenset({"sum", "max", "min", "any", "all"})
 """The names of those of which numpy's function is a ufunc's."""
 
-_OF_POWERS = frozenset({SOFTMAX, LOG_SOFTMAX, LOGSUMEXP})
-_SLOW = _OF_POWERS | {MAX, MIN}
+OF_POWERS = frozenset({SOFTMAX, LOG_SOFTMAX, LOGSUMEXP})
+"""Softmaxes and their like."""
+_SLOW = OF_POWERS | {MAX, MIN}
 
 
 def is_reduction(task: Task) -> bool:
     """Whether a task makes one element of a row, or all of a row of the whole row."""
     primitive = task.values[0].primitive
-    return primitive.name in FOLDS or primitive in _OF_POWERS | {TAKE_ALONG}
+    return primitive.name in FOLDS or primitive in OF_POWERS | {TAKE_ALONG}
 
 
 def is_slow_if_short(task: Task) -> bool:
@@ -343,15 +344,35 @@ def reduces(task: PlainTask, axes: int = 1) -> bool:
     """Whether a reduction or softmax is along so many of the last axes, and of a dtype for which
     there is code.
     """
-    value, source = task.value, task.inputs[0]
-    if axes_reduced(task) != axes:
-        return False
-    if value.primitive in _OF_POWERS:
+    return axes_reduced(task) == axes and has_code(task)
+
+
+def has_code(task: PlainTask) -> bool:
+    """Whether there is code for a reduction or softmax of this dtype."""
+    value = task.value
+    if value.primitive in OF_POWERS:
         return value.dtype == "float32"
     if value.primitive is TAKE_ALONG:
         return is_one_for_each(task)
     dtypes = ("bool",) if value.primitive.name in ("any", "all") else ("float32", "float64")
-    return source.dtype in dtypes
+    return task.inputs[0].dtype in dtypes
+
+
+def _axes_of(task: PlainTask) -> Sequence[int]:
+    """The axes along which a task reduces, or reads."""
+    attributes = task.value.attributes
+    return (attributes["axis"],) if "axis" in attributes else attributes.get("axes", ())
+
+
+def axis_reduced(task: Task) -> int | None:
+    """The only axis that a task reduces or normalises, for which there is code; None if that is the
+    last.
+    """
+    if not isinstance(task, PlainTask) or not is_reduction(task) or not has_code(task):
+        return None
+    axes, last = _axes_of(task), len(task.inputs[0].shape) - 1
+    is_inner = len(axes) == 1 and axes[0] < last and task.value.primitive is not TAKE_ALONG
+    return axes[0] if is_inner else None
 
 
 def axes_reduced(task: Task) -> int:
@@ -361,8 +382,7 @@ def axes_reduced(task: Task) -> int:
     """
     if not isinstance(task, PlainTask) or not task.inputs:
         return 0
-    attributes, shape = task.value.attributes, task.inputs[0].shape
-    axes = (attributes["axis"],) if "axis" in attributes else attributes.get("axes", ())
+    axes, shape = _axes_of(task), task.inputs[0].shape
     first, rank = min(axes, default=0), len(shape)
     if any(shape[i] > 1 and i not in axes for i in range(first, rank)):
         return 0

@@ -1,4 +1,5 @@
-"""Compiles regions with reductions of rows, such as norms of layers and softmaxes of masked scores.
+"""Compiles regions with reductions of rows, such as norms of layers and softmaxes of masked scores,
+and of columns, such as a softmax over the classes of each point of an image.
 
 Each row goes through all of the region while it is in the first-level cache: the sum of its
 elements, what is computed with that, the largest of the results, and so on. Arithmetic is equal bit
@@ -12,6 +13,9 @@ one element for each place of the first of them, as a weight of each channel.
 
 The gradient of a cross-entropy with one class for each row is 0 but in one column: that column is
 compared with the class, and nothing is written out.
+
+Of a reduction along an axis that is not the last, some columns at a time go through all of the
+region, level by level of that axis.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.compiler.regions import MemoryPlace
@@ -30,10 +35,12 @@ from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     BY_PART,
     MOST,
+    OF_POWERS,
     ColumnSum,
     Layout,
     PartSum,
     axes_reduced,
+    axis_reduced,
     folding,
     is_alone,
     is_reduction,
@@ -68,7 +75,7 @@ LONGEST = 1 << 18
 
 FEWEST = 1 << 8
 """Elements from which a region with reductions that are slow in numpy is faster, however short its
-rows.
+rows or columns.
 """
 
 MANY, FEWEST_OF_MANY = 32, 1 << 4
@@ -76,6 +83,15 @@ MANY, FEWEST_OF_MANY = 32, 1 << 4
 
 PART = 8
 """Elements of a part of a row from which a loop over them is faster."""
+
+BEHIND = 16
+"""Elements behind an axis from which vectors across it are full."""
+
+BLOCK = 64, 512
+"""Columns of a block, at least and at most."""
+
+MANY_ACROSS = 16
+"""Softmaxes and their like across columns from which they are compiled even if they are small."""
 
 ROWS = 64
 """Rows that are added up one after another; the sums of so many are added then."""
@@ -121,6 +137,50 @@ def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:
     is_long = len(shape) > count and SHORTEST <= length_of(shape, count) <= LONGEST
     is_divided = count == 1 or length_of(shape, count - 1) >= PART
     return is_long and is_divided and shape[-1] > 1 and prod(shape) >= LARGE
+
+
+def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
+    """Replace every region with a reduction along such an axis, of which something follows, by one
+    task.
+    """
+    axes = _axes(tasks)
+    if not axes:
+        return tasks
+
+    def reduced(task: PlainTask) -> Shape | None:
+        axis = axis_reduced(task)
+        if axis is None:
+            return None
+        shape = task.inputs[0].shape
+        return shape if axes.get(shape) == axis else ()
+
+    kinds = kinds_of(tasks, reduced, axes.__contains__)
+    return in_regions(tasks, kept, kinds.get, _is_across, ColumnwiseTask, lambda task: None)
+
+
+def _axes(tasks: Sequence[Task]) -> dict[Shape, int]:
+    """The axis that is reduced, by the shape of what is."""
+    found: dict[Shape, int] = {}
+    reduced = [(task, axis) for task in tasks if (axis := axis_reduced(task)) is not None]
+    shifted = sum(task.values[0].primitive in OF_POWERS for task, _ in reduced)
+    fewest = FEWEST if shifted < MANY_ACROSS else FEWEST_OF_MANY
+    for task, axis in reduced:
+        shape = task.inputs[0].shape
+        is_large = prod(shape[axis + 1 :]) >= BEHIND and prod(shape) >= LARGE
+        is_slow = task.values[0].primitive in OF_POWERS and prod(shape) >= fewest
+        if shape[axis] > 1 and (is_large or is_slow):
+            found.setdefault(shape, axis)
+    return found
+
+
+def _is_across(tasks: Sequence[Task]) -> bool:
+    """Whether there is a softmax or its like, or a reduction of which the region reads something;
+    for others there are faster loops.
+    """
+    if any(task.values[0].primitive in OF_POWERS for task in tasks):
+        return True
+    read = {x for task in tasks for x in task.inputs}
+    return any(task.values[0] in read for task in tasks if axis_reduced(task) is not None)
 
 
 class RowwiseTask(LoopTask):
@@ -179,3 +239,60 @@ class RowwiseTask(LoopTask):
         by_part = any(isinstance(fold, PartSum) and fold.by_part for fold in self.folds)
         lines = self.shape[-self.axes] if by_part or BY_PART in how else 1
         return Layout(sheets, places, length_of(self.shape, self.axes) // lines, lines)
+
+
+class ColumnwiseTask(RowwiseTask):
+    """A region of columns of one shape."""
+
+    @cached_property
+    def axis(self) -> int:
+        """The axis that is reduced."""
+        return next(axis for t in self.tasks if (axis := axis_reduced(t)) is not None)
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of as many columns, which threads share; one where no number divides them."""
+        length = prod(self.shape[self.axis + 1 :])
+        some = (n for n in range(BLOCK[1], BLOCK[0] - 1, -1) if length % n == 0)
+        return length // next(some, length) if length > BLOCK[1] else 1
+
+    @property
+    def lead(self) -> Shape:
+        """The axes before it, and blocks of columns."""
+        return (*self.shape[: self.axis], self.blocks)
+
+    def straight(self, arrays: Arrays) -> tuple[list[Step], list[Array]]:
+        """As of rows, but (…, blocks, levels, columns)."""
+        steps, whole = super().straight(arrays)
+        return steps, [_cut(x, self.axis, self.blocks) for x in whole]
+
+    @property
+    def behind(self) -> int:
+        """The axes behind the one that is reduced."""
+        return len(self.shape) - self.axis - 1
+
+    def has_gaps(self, given: Array, whole: Array) -> bool:
+        """Whether elements along these axes lie apart."""
+        return lies(whole, self.behind) in (None, BY_PART)
+
+    def layout(self, whole: Sequence[Array]) -> Layout:
+        """Of (…, blocks, levels, columns)."""
+        levels, columns = whole[0].shape[-2:]
+        places = [
+            MemoryPlace(i, int(x.strides[-1] > 0), depth=x.strides[-2] // x.itemsize)
+            for i, x in enumerate(whole)
+        ]
+        sheets = sheets_of(*merged(whole, self.lead), whole, prod(self.lead))
+        return Layout(sheets, places, columns, levels, across=True)
+
+
+def _cut(x: Array, axis: int, blocks: int) -> Array:
+    """A view of blocks of columns: (…, blocks, levels, columns)."""
+    step = x.itemsize if any(x.strides[axis + 1 :]) else 0
+    columns = prod(x.shape[axis + 1 :]) // blocks
+    return as_strided(
+        x,
+        (*x.shape[:axis], blocks, x.shape[axis], columns),
+        (*x.strides[:axis], columns * step, x.strides[axis], step),
+        writeable=False,
+    )

@@ -13,7 +13,7 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.elementwise.columnwise import ColumnwiseTask
+from gradwire.runtime.engine.plan.passes.elementwise.rowwise import ColumnwiseTask
 from gradwire.runtime.engine.plan.plan import Plan
 
 pytest.importorskip("llvmlite")
@@ -21,7 +21,7 @@ pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.night
 
 Array = np.ndarray[Any, Any]
-MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.columnwise")
+MODULE = importlib.import_module("gradwire.runtime.engine.plan.passes.elementwise.rowwise")
 SHAPES = [((40, 33), 0), ((3, 21, 16), 1), ((2, 5, 7, 9), 1), ((2, 3, 30, 20), 2), ((7, 150), 0),
           ((2, 200, 17), 1)]  # fmt: skip
 
@@ -30,8 +30,7 @@ SHAPES = [((40, 33), 0), ((3, 21, 16), 1), ((2, 5, 7, 9), 1), ((2, 3, 30, 20), 2
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few columns at a time: most shapes have several blocks."""
     monkeypatch.setattr(MODULE, "LARGE", 64)
-    monkeypatch.setattr(MODULE, "FEWEST", 3)
-    monkeypatch.setattr(MODULE, "MOST", 32)
+    monkeypatch.setattr(MODULE, "BLOCK", (3, 32))
 
 
 @pytest.fixture

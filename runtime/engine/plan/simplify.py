@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, WIRE
+from gradwire.runtime.calculus.primitives.base import BROADCAST, CONSTANT, LEAF, WIRE
 from gradwire.runtime.calculus.primitives.gradient import LOSS_HEAD, STOP_GRADIENT, SURROGATE
 
 if TYPE_CHECKING:
@@ -115,3 +115,13 @@ def _needed(outputs: Sequence[Value]) -> list[Value]:
                 pending.append(source)
     values = trace.values
     return [values[i] for i in np.flatnonzero(np.frombuffer(needed, np.uint8)).tolist()]
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is 0 everywhere, and not −0."""
+    if value.primitive is BROADCAST:
+        value = value.inputs[0]
+    if value.primitive is not CONSTANT:
+        return False
+    array = value.attributes["array"]
+    return array.size == 1 and array.item() == 0 and not np.signbit(array).any()

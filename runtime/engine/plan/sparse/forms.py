@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.calculus.primitives.base import CAST
 from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD
-from gradwire.runtime.engine.plan.graph import is_zero
-from gradwire.runtime.engine.plan.simplify import IDENTITIES
+from gradwire.runtime.engine.plan.simplify import IDENTITIES, is_zero
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value

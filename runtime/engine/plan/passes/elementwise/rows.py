@@ -27,10 +27,10 @@ from gradwire.runtime.calculus.primitives.reduce import (
     SUM,
 )
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-from gradwire.runtime.engine.plan.graph import is_zero
 from gradwire.runtime.engine.plan.jobs import ROOM, KernelCall, cuts
 from gradwire.runtime.engine.plan.native import Operation, address, compiles, is_simple
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of
+from gradwire.runtime.engine.plan.simplify import is_zero
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from functools import partial, reduce
 from itertools import permutations
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import numpy as np
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.graph import TaskGraph
+from gradwire.runtime.engine.plan.simplify import is_zero
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 from gradwire.runtime.engine.plan.windows import Phase, Planes, copying, transposed
 
@@ -42,10 +43,9 @@ def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     """Replace large poolings and their derivatives by machine code."""
     if not any(map(_is_of_windows, tasks)):
         return tasks
-    graph = TaskGraph(tasks, kept)
     replaced: dict[Task, Task | None] = {}
-    pattern = _Pattern(graph)
-    for task in graph.makers.values():
+    pattern = _Pattern(tasks, kept)
+    for task in pattern.makers.values():
         replaced |= pattern.pooling(task) or pattern.gradient(task)
     left = (replaced.get(task, task) for task in tasks)
     return _needed([task for task in left if task is not None], kept) if replaced else tasks
@@ -66,11 +66,34 @@ def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
 
 
 class _Pattern:
-    """Finds what is computed from windows alone."""
+    """Finds what is computed from windows alone, by who makes and who reads which value."""
 
-    def __init__(self, graph: TaskGraph) -> None:
-        self.makers = graph.makers
-        self._graph = graph
+    def __init__(self, tasks: Sequence[Task], kept: Collection[Value]) -> None:
+        self.makers = {task.value: task for task in tasks if isinstance(task, PlainTask)}
+        self._kept = kept
+        self._readers: dict[Value, list[Task]] = defaultdict(list)
+        for task in tasks:
+            for value in task.inputs:
+                self._readers[value].append(task)
+
+    def _inputs(self, value: Value, name: str) -> Sequence[Value]:
+        """What a value is computed from, if by a primitive of this name."""
+        task = self.makers.get(value)
+        return task.inputs if task is not None and task.value.primitive.name == name else ()
+
+    def _clipping(self, value: Value) -> tuple[PlainTask, Value] | None:
+        """The task that alone reads a gradient, if it is 0 there where some images are not above 0;
+        and them. That is the derivative of a ReLU whose results the images are.
+        """
+        found = [] if value in self._kept else self._readers[value]
+        (reader, *others) = dict.fromkeys(found) or (None,)
+        if others or not isinstance(reader, PlainTask):
+            return None
+        chosen = self._inputs(reader.value, "where")
+        above = self._inputs(chosen[0], "greater") if chosen else ()
+        clips = above and is_zero(above[1]) and is_zero(chosen[2])
+        fits = clips and above[0].shape == value.shape and above[0].dtype == value.dtype
+        return (reader, above[0]) if fits else None
 
     def pooling(self, task: PlainTask) -> dict[Task, Task | None]:
         """What replaces a reduction of windows to one element each."""
@@ -89,14 +112,14 @@ class _Pattern:
         if shared is None:
             g = self._repeated(task.inputs[0])
             return {} if g is None else {task: GradientTask(value, None, g, geometry)}
-        last = self._graph.clipping(value)
+        last = self._clipping(value)
         if last is None or last[1] is not shared[0]:
             return {task: GradientTask(value, *shared, geometry)}
         return {task: None, last[0]: GradientTask(last[0].value, *shared, geometry, True)}
 
     def _repeated(self, value: Value) -> Value | None:
         """The number of each window that is repeated for all of its elements."""
-        for x in self._graph.inputs(value, "broadcast_to"):
+        for x in self._inputs(value, "broadcast_to"):
             if x.shape == (1, 1, *value.shape[2:]):
                 return x
         return None
@@ -112,10 +135,10 @@ class _Pattern:
 
     def _shared(self, value: Value, geometry: Geometry) -> tuple[Value, Value] | None:
         """``images, g`` if a value is ``g · ties / Σ ties`` of the largest elements of windows."""
-        if not (quotient := self._graph.inputs(value, "divide")):
+        if not (quotient := self._inputs(value, "divide")):
             return None
         product, count = quotient
-        for g, ties in permutations(self._graph.inputs(product, "multiply")):
+        for g, ties in permutations(self._inputs(product, "multiply")):
             images = self._tied(ties, geometry)
             total = self.makers.get(count)
             if images is None or total is None or g.shape != count.shape:
@@ -126,8 +149,8 @@ class _Pattern:
 
     def _tied(self, ties: Value, geometry: Geometry) -> Value | None:
         """The images, if ``ties`` are 1 for the largest elements of each window and else 0."""
-        for equal in self._graph.inputs(ties, "cast"):
-            for windows, most in permutations(self._graph.inputs(equal, "equal")):
+        for equal in self._inputs(ties, "cast"):
+            for windows, most in permutations(self._inputs(equal, "equal")):
                 found = self._reduced(self.makers.get(most), MAX)
                 same = found is not None and found.value is windows and ties.dtype == most.dtype
                 if found is not None and same and found.value.attributes["geometry"] == geometry:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -282,3 +283,37 @@ def _copying(value: Value, x: Array, out: Array) -> Step:
     if not np.may_share_memory(view, x):
         return lambda: np.copyto(out, kernel(x, **attributes))
     return copying(view, out)
+
+
+def times(
+    tasks: Sequence[Task], kept: Collection[Value] = ()
+) -> tuple[dict[Value, int], dict[Value, int]]:
+    """The places of the tasks that make and that last read each value, or a view of it. What is
+    kept is read after all tasks.
+    """
+    roots: dict[Value, Value] = {}
+    made: dict[Value, int] = {}
+    read: dict[Value, int] = defaultdict(int)
+    for i, task in enumerate(tasks):
+        for x in task.inputs:
+            read[x] = read[roots.get(x, x)] = i
+        for value in task.values:
+            made[value] = i
+            if value.primitive.view and task.inputs:
+                roots[value] = roots.get(task.inputs[0], task.inputs[0])
+    for x in kept:
+        read[x] = read[roots.get(x, x)] = len(tasks)
+    return made, read
+
+
+def still_read(
+    tasks: Sequence[Task], kept: Collection[Value], inner: Collection[Value] | None = None
+) -> list[Task]:
+    """The tasks without those of values, or of some ``inner`` ones, that nobody reads any more."""
+    read, found = set(kept), []
+    for task in reversed(tasks):
+        is_asked = isinstance(task, PlainTask) and (inner is None or task.value in inner)
+        if not is_asked or task.values[0] in read:
+            read.update(task.inputs)
+            found.append(task)
+    return found[::-1]

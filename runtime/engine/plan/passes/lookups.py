@@ -28,7 +28,14 @@ from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, form_of, inside, read_by
 from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added
-from gradwire.runtime.engine.plan.tasks import Arrays, FreshMemory, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import (
+    Arrays,
+    FreshMemory,
+    PlainTask,
+    Step,
+    Task,
+    still_read,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -267,7 +274,7 @@ def sparse_lookups(
             ends[value] = SparseTask(form, whole, chosen)
     measured = {value for end in ends.values() for value in end.measures}
     found = [ends.get(t.values[0], t) for t in tasks if t.values[0] not in measured]
-    return _still_read(found, {v for form in forms.values() for v in inside(form)}, kept)
+    return still_read(found, kept, {v for form in forms.values() for v in inside(form)})
 
 
 def rows_looked_up(
@@ -277,15 +284,3 @@ def rows_looked_up(
     tasks = sparse_lookups(tasks, kept, rows)
     found = {task.value: task for task in tasks if isinstance(task, SparseTask)}
     return tasks, {value: task for value, task in found.items() if value in rows}
-
-
-def _still_read(tasks: list[Task], inner: Collection[Value], kept: Collection[Value]) -> list[Task]:
-    """The tasks without those of ``inner`` values that nobody reads any more."""
-    read = set(kept)
-    found: list[Task] = []
-    for task in reversed(tasks):
-        if isinstance(task, PlainTask) and task.value in inner and task.value not in read:
-            continue
-        read.update(task.inputs)
-        found.append(task)
-    return found[::-1]

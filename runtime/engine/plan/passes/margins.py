@@ -20,7 +20,7 @@ from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies.small import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ def margins_shared(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     waiting = [task for task in tasks if isinstance(task, MarginTask)]
     if not waiting:
         return tasks
-    made, read = _times(tasks, kept)
+    made, read = times(tasks, kept)
     free: dict[Hashable, list[tuple[int, Array]]] = defaultdict(list)
     for task in sorted(waiting, key=lambda task: made.get(task.inputs[0], 0)):
         begin = made.get(task.inputs[0], 0)
@@ -111,27 +111,6 @@ def _new(task: MarginTask) -> Array:
 def _holds(memory: Array, margin: Margin) -> bool:
     """Whether memory is large enough, and not far larger."""
     return prod(margin.shape) <= memory.size <= 2 * prod(margin.shape)
-
-
-def _times(
-    tasks: Sequence[Task], kept: Collection[Value]
-) -> tuple[dict[Value, int], dict[Value, int]]:
-    """The places of the tasks that make and that last read each value, or a view of it. Results
-    are read after all tasks.
-    """
-    roots: dict[Value, Value] = {}
-    made: dict[Value, int] = {}
-    read: dict[Value, int] = defaultdict(int)
-    for i, task in enumerate(tasks):
-        for value in task.values:
-            made[value] = i
-            if value.primitive.view and task.inputs:
-                roots[value] = roots.get(task.inputs[0], task.inputs[0])
-        for x in task.inputs:
-            read[x] = read[roots.get(x, x)] = i
-    for x in kept:
-        read[x] = read[roots.get(x, x)] = len(tasks)
-    return made, read
 
 
 def _fits(task: PlainTask) -> bool:

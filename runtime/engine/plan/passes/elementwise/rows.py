@@ -31,7 +31,7 @@ from gradwire.runtime.engine.plan.jobs import ROOM, KernelCall, cuts
 from gradwire.runtime.engine.plan.native import Operation, address, compiles, is_simple
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of
 from gradwire.runtime.engine.plan.simplify import is_zero
-from gradwire.runtime.engine.plan.tasks import PlainTask, Task
+from gradwire.runtime.engine.plan.tasks import PlainTask, Task, still_read
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -462,9 +462,7 @@ def narrowed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
             if narrowed and any(x.shape == task.value.shape for x in inputs):
                 task = PlainTask(task.value, inputs)
         found.append(task)
-    read = {x for task in found for x in task.inputs}
-    unread = sources.keys() - read - set(kept)
-    return [task for task in found if task.values[0] not in unread]
+    return still_read(found, kept, sources)
 
 
 def kinds_of(

@@ -20,7 +20,7 @@ from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geom
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.simplify import is_zero
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, still_read
 from gradwire.runtime.engine.plan.windows import Phase, Planes, copying, transposed
 
 if TYPE_CHECKING:
@@ -48,21 +48,11 @@ def poolings(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     for task in pattern.makers.values():
         replaced |= pattern.pooling(task) or pattern.gradient(task)
     left = (replaced.get(task, task) for task in tasks)
-    return _needed([task for task in left if task is not None], kept) if replaced else tasks
+    return still_read([task for task in left if task is not None], kept) if replaced else tasks
 
 
 def _is_of_windows(task: Task) -> bool:
     return isinstance(task, PlainTask) and task.value.primitive in (WINDOWS, FOLD)
-
-
-def _needed(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """The tasks without those whose value nobody reads any more."""
-    read, found = set(kept), []
-    for task in reversed(tasks):
-        if not isinstance(task, PlainTask) or task.value in read:
-            read |= set(task.inputs)
-            found.append(task)
-    return found[::-1]
 
 
 class _Pattern:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.calculus.primitives.shape import EMBED
-from gradwire.runtime.engine.plan.copies.small import placed
+from gradwire.runtime.engine.plan.copies import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -22,7 +22,7 @@ from gradwire.runtime.engine.compiler.computing import (
     computation,
     contiguous,
 )
-from gradwire.runtime.engine.plan.copies.small import LARGEST, copies
+from gradwire.runtime.engine.plan.copies import LARGEST, copies
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.calculus.primitives.shape import EMBED, SLICE
 from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.copies.small import placed
+from gradwire.runtime.engine.plan.copies import placed
 from gradwire.runtime.engine.plan.memory import Room
 from gradwire.runtime.engine.plan.passes.chains import find_chains
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, times

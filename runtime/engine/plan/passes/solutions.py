@@ -30,7 +30,7 @@ from gradwire.runtime.calculus.primitives.matrices import (
     refused,
 )
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
-from gradwire.runtime.engine.plan.copies.small import LARGEST, copies
+from gradwire.runtime.engine.plan.copies import LARGEST, copies
 from gradwire.runtime.engine.plan.jobs import Job, KernelCall
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.solving import (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.native import native_name
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     ColumnSum,

@@ -26,7 +26,7 @@ import numpy as np
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask

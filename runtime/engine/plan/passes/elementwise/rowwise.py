@@ -30,7 +30,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.compiler.regions import MemoryPlace
-from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.passes.elementwise.loops import LoopTask
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     BY_PART,

@@ -21,7 +21,7 @@ from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.copies.transposed import copying
+from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.passes.regions import (
     Region,
     delayed,

@@ -1,14 +1,15 @@
-"""Copies of transposed arrays, by machine code where there is a compiler."""
+"""Copies of transposed arrays, and of small ones, by machine code where there is a compiler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.calculus.kernels.transposing import copy_transposed, is_transposed
+from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.native import installed
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ LARGE = 1 << 12
 
 ROWS, COLUMNS = 4, 4
 """Elements along the two axes from which it is: fewer leave most of a register empty."""
+
+LARGEST = 1 << 11
+"""Elements up to which a copy takes less time than calling numpy."""
 
 
 def copying(source: Array, target: Array) -> Step:
@@ -60,3 +64,36 @@ def _dense(x: Array) -> int | None:
     """The axis along which neighbours lie side by side."""
     axes = (i for i, n in enumerate(x.shape) if n > 1 and x.strides[i] == x.itemsize)
     return next(axes, None)
+
+
+def small_copy(target: Array, source: Array) -> Step:
+    """A step that copies an array to another, of its shape or to which it is repeated."""
+    step = partial(np.copyto, target, source)
+    if source.dtype != target.dtype or source.itemsize not in (4, 8) or source.ndim > target.ndim:
+        return step
+    if not 0 < target.size <= LARGEST:
+        return step
+    return Joinable(step, partial(copies, [(target, source)]))
+
+
+def placed(target: Array, source: Array) -> list[Step]:
+    """The step that copies an array to where it should be, if it is not there."""
+    there = [(x.__array_interface__["data"][0], x.strides) for x in (target, source)]
+    return [] if there[0] == there[1] else [small_copy(target, source)]
+
+
+def copies(pairs: Sequence[tuple[Array, Array]]) -> Job | None:
+    """The job that copies to each target from its source, one after another, also to other dtypes
+    of floats; None if elements of too many lie apart.
+    """
+    from gradwire.runtime.engine.compiler.computing import copy
+
+    jobs: list[Job] = []
+    for target, source in pairs:
+        whole = np.broadcast_to(source, target.shape)
+        found = copy(whole, target.strides, target.dtype.name)
+        if found is None:
+            return None
+        jobs.append(found.into(target))
+    calls = [call for job in jobs for call in job.calls]
+    return Job([calls], sum(target.size for target, _ in pairs), kept=(pairs, jobs))

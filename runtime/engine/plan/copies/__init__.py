@@ -1,1 +1,0 @@
-"""Steps that copy arrays whose elements lie otherwise."""

@@ -132,10 +132,6 @@ class Assembly:
         operands = f"{self.element} {number(-0.0, self._dtype)}", f"{self.vector} {vector}"
         return self._call(self.element, name, *operands, how="reassoc ")
 
-    def first(self, vector: str) -> str:
-        """The first element of a vector."""
-        return self.put(f"extractelement {self.vector} {vector}, i64 0")
-
     def everywhere(self, kind: str, number: str) -> str:
         """A vector of equal elements."""
         vector = f"<{self.lanes} x {kind}>"
@@ -180,15 +176,6 @@ class Assembly:
         """``a / b`` of vectors."""
         return self.put(f"fdiv {self.vector} {a}, {b}")
 
-    def compare(self, predicate: str, a: str, b: str) -> str:
-        """A mask of where two vectors compare so; ``predicate`` is one of fcmp's."""
-        return self.put(f"fcmp {predicate} {self.vector} {a}, {b}")
-
-    def choose(self, mask: str, a: str, b: str) -> str:
-        """``a`` where the mask is set, else ``b``."""
-        kind = self.vector
-        return self.put(f"select <{self.lanes} x i1> {mask}, {kind} {a}, {kind} {b}")
-
     def constant(self, x: float) -> str:
         """A vector of equal elements."""
         return self.everywhere(self.element, number(x, self._dtype))
@@ -217,7 +204,9 @@ class Assembly:
 
     def masked(self, mask: str, vector: str) -> str:
         """A vector, 0 where the mask is not set."""
-        return self.choose(mask, vector, "zeroinitializer")
+        kind = self.vector
+        zeros = f"{kind} zeroinitializer"
+        return self.put(f"select <{self.lanes} x i1> {mask}, {kind} {vector}, {zeros}")
 
     @contextmanager
     def loop(

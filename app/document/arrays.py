@@ -17,7 +17,7 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data import MAX_MEMBERS, require_few
 from gradwire.runtime.diagram import open_regular, read_regular
-from gradwire.runtime.engine.plan.allocation import machine_bytes
+from gradwire.runtime.engine.plan.memory import machine_bytes
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

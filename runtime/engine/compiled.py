@@ -12,10 +12,9 @@ from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.diagram.paths import PortPath
 from gradwire.runtime.engine.norms import norm_of
-from gradwire.runtime.engine.plan.allocation import no_room, require_room
+from gradwire.runtime.engine.plan.memory import no_room, require_room
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
-from gradwire.runtime.engine.plan.sparse.forms import form_of
-from gradwire.runtime.engine.plan.sparse.sparse_rows import WholeOnRead
+from gradwire.runtime.engine.plan.sparse_rows import WholeOnRead, form_of
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:

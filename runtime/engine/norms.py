@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradwire.runtime.calculus.value import Primitive
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
+from gradwire.runtime.engine.plan.sparse_rows import SparseRows, numbers_of
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

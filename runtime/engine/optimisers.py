@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.run import Run
     from gradwire.runtime.engine.session.store import ValueStore

@@ -13,8 +13,7 @@ from jax import numpy as jnp
 
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.interruption import until_cancelled
-from gradwire.runtime.engine.jax.compiling import called, compiled
-from gradwire.runtime.engine.jax.devices import Devices, use_threads
+from gradwire.runtime.engine.jax.devices import Devices, called, compiled, use_threads
 from gradwire.runtime.engine.jax.traced import Traced, require_success
 
 if TYPE_CHECKING:

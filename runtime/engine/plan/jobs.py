@@ -29,7 +29,7 @@ import numpy as np
 from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, CONV2D_X
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.allocation import HUGE
+from gradwire.runtime.engine.plan.memory import HUGE
 from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.machine import address, function
 

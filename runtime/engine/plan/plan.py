@@ -15,13 +15,12 @@ from gradwire.blocks.plugins import PluginError
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.engine.interruption import until_cancelled
-from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.jobs import joined, planned
-from gradwire.runtime.engine.plan.memory import BlockArrays, Memory
+from gradwire.runtime.engine.plan.memory import BlockArrays, Memory, allocate
 from gradwire.runtime.engine.plan.passes import DEFAULT, Pass
 from gradwire.runtime.engine.plan.passes.late import groups, groups_of_few
 from gradwire.runtime.engine.plan.simplify import Same, simplify
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, rows_of, rows_reader
+from gradwire.runtime.engine.plan.sparse_rows import SparseRows, rows_of, rows_reader
 from gradwire.runtime.engine.plan.tasks import (
     FreshMemory,
     PlainTask,

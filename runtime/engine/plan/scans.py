@@ -18,7 +18,7 @@ from gradwire.runtime.calculus import Trace, Value, result_of, unwrap
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.scan import copied, needed_values
-from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.memory import allocate
 from gradwire.runtime.engine.plan.simplify import IDENTITIES
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
 

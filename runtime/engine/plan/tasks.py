@@ -17,9 +17,8 @@ from gradwire.runtime.calculus.primitives.elementwise import MULTIPLY
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.reduce import SUM
 from gradwire.runtime.calculus.primitives.shape import CONCAT
-from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.copies import copying, filling
-from gradwire.runtime.engine.plan.memory import as_view
+from gradwire.runtime.engine.plan.memory import allocate, as_view
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

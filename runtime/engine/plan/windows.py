@@ -17,8 +17,8 @@ import numpy as np
 from gradwire.blocks.values import Array
 from gradwire.runtime.engine.compiler.computing import Images, copy, correlation, gathered, taps
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, compiled_region
-from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.jobs import Job, KernelCall, cuts
+from gradwire.runtime.engine.plan.memory import allocate
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.machine import address, vector
 from gradwire.runtime.engine.plan.passes.elementwise.rows import Program

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gradwire.runtime.engine.plan.sparse.sparse_rows import WholeOnRead
+from gradwire.runtime.engine.plan.sparse_rows import WholeOnRead
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine.flat import Flat
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
 
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate, NumpyEngine
     from gradwire.runtime.engine.plan.plan import Plan
     from gradwire.runtime.engine.plan.recording import Recording
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Leaf, Program
     from gradwire.runtime.engine.session.store import ValueStore
 

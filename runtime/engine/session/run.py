@@ -13,7 +13,7 @@ import numpy as np
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.briefly import MOST, few, lines
 from gradwire.runtime.engine.norms import combined_rms_by_name, rms, rms_of_each
-from gradwire.runtime.engine.plan.sparse.sparse_rows import compact
+from gradwire.runtime.engine.plan.sparse_rows import compact
 from gradwire.runtime.engine.session.later import rows_among
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import PortPath
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from functools import wraps
 from operator import is_
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +41,8 @@ from gradwire.runtime.engine.session.asked import (
     frozen,
 )
 from gradwire.runtime.engine.session.engines import fitting, open_engine
-from gradwire.runtime.engine.session.execution import Executor
+from gradwire.runtime.engine.session.execution import Executor, Prepared
 from gradwire.runtime.engine.session.later import Accumulated, by_path
-from gradwire.runtime.engine.session.locked import locked
-from gradwire.runtime.engine.session.prepared import Prepared
 from gradwire.runtime.engine.session.programs import Programs
 from gradwire.runtime.engine.session.resident import Looped, Resident
 from gradwire.runtime.engine.session.run import InferredShapes, Run
@@ -41,6 +50,8 @@ from gradwire.runtime.engine.session.store import ValueStore, shapes_of
 from gradwire.runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.data.rows import Phase
@@ -50,6 +61,30 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.optimisers import Optimiser
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.lookup import GradientRequests
+
+
+class Locked(Protocol):
+    """What has a lock."""
+
+    @property
+    def _lock(self) -> AbstractContextManager[object]: ...
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+L = TypeVar("L", bound=Locked)
+
+
+def locked(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P], R]:
+    """Serialise calls, because plans reuse their buffers; wrong arguments are explained."""
+
+    @wraps(method)
+    def call(session: L, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with session._lock:
+            return method(session, *args, **kwargs)
+
+    return explained(call)
+
 
 Feeds: TypeAlias = Mapping[str, ArrayLike]
 A = TypeVar("A", bound=SessionRequest)
@@ -469,3 +504,20 @@ class Session(Shown):
     def _program(self, shapes: Mapping[str, Shape], rolled: bool = False) -> Program:
         """The program for these shapes of feeds, lowered again only if shapes differ."""
         return self._programs.of_store(self._store, shapes, rolled)
+
+
+def on_numpy(session: Session) -> Session:
+    """The session if it is on NumPy, or else a copy that is, with all that was set and trained.
+
+    What does not depend on a change has the same bits there before and after it. An engine that
+    compiles whole programs may round it in another way in each, and takes long to compile them.
+    """
+    if isinstance(session.engine, NumpyEngine):
+        return session
+    with session._lock:
+        copy = Session(session.diagram, partial=session.partial, page=session._page)
+        for path, array in session._store.assigned.items():
+            copy.set(path, array)
+        copy.step_number, copy.phase = session.step_number, session.phase
+        copy.updated |= session.updated
+        return copy

@@ -14,7 +14,7 @@ from gradwire.blocks.errors import FeedError, Location
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.blocks.values import Tensor, fitted
 from gradwire.runtime.data.rows import Phase, Stream
-from gradwire.runtime.engine.plan.allocation import machine_bytes, not_enough
+from gradwire.runtime.engine.plan.memory import machine_bytes, not_enough
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array, PortLiteral

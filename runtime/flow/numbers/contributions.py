@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.norms import all_finite
-from gradwire.runtime.engine.plan.sparse.sparse_rows import compact
+from gradwire.runtime.engine.plan.sparse_rows import compact
 from gradwire.runtime.flow.numbers.flat_spots import ZeroSpot
 from gradwire.runtime.flow.numbers.magnitudes import (
     ArraySizes,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine import Run
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
 
 _MOST_FACTORS = 16

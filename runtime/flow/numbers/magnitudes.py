@@ -16,7 +16,7 @@ from gradwire.runtime.engine.norms import (
     rms,
     rms_of_rows,
 )
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, numbers_of
+from gradwire.runtime.engine.plan.sparse_rows import SparseRows, numbers_of
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

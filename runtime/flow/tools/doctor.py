@@ -14,7 +14,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
-from gradwire.runtime.engine.session.copying import on_numpy
+from gradwire.runtime.engine.session.session import on_numpy
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.apart import apart

@@ -12,7 +12,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.paths import split_leaf
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.session.copying import on_numpy
+from gradwire.runtime.engine.session.session import on_numpy
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS, Thresholds
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.flow.tools.interventions import (

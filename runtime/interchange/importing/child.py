@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gradwire.blocks.errors import FileError, GradwireError, reason_of
 from gradwire.runtime.data.progress import listening
 from gradwire.runtime.diagram.files.storage import save
-from gradwire.runtime.engine.plan.allocation import machine_bytes
+from gradwire.runtime.engine.plan.memory import machine_bytes
 from gradwire.runtime.interchange.importing.formats import import_here
 from gradwire.runtime.interchange.importing.options import ImportOptions
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.norms import sum_of_squares
-from gradwire.runtime.engine.plan.sparse.forms import form_of
-from gradwire.runtime.engine.plan.sparse.sparse_rows import added
+from gradwire.runtime.engine.plan.sparse_rows import added, form_of
 from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.flat_buffers import (
     FlatBuffer,
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
-    from gradwire.runtime.engine.session.resident import Resident, ResidentCall
-    from gradwire.runtime.engine.session.resident import Pending
+    from gradwire.runtime.engine.session.resident import Pending, Resident, ResidentCall
     from gradwire.runtime.training.optimisers.update_program import UpdateProgram
     from gradwire.runtime.training.recipe import ResolvedRule
 

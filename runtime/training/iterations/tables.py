@@ -13,7 +13,7 @@ from gradwire.runtime.training.iterations.protocols import Sizes
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.data.rows import Phase
     from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.session.prepared import Prepared
+    from gradwire.runtime.engine.session.execution import Prepared
 
 
 @contextmanager

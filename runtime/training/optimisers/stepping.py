@@ -25,7 +25,7 @@ from gradwire.runtime.diagram.optimisers import (
     RMSpropMethod,
     SGDMethod,
 )
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows
+from gradwire.runtime.engine.plan.sparse_rows import SparseRows
 from gradwire.runtime.training.optimisers.arithmetic import CHUNK, Arithmetic
 
 if TYPE_CHECKING:

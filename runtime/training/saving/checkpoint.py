@@ -26,7 +26,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import answered, read_regular
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.diagram.files.tensors import SUFFIX
-from gradwire.runtime.engine.plan.allocation import machine_bytes
+from gradwire.runtime.engine.plan.memory import machine_bytes
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

@@ -1,4 +1,4 @@
-from gradwire.runtime.engine.plan.native.functions.powers import is_simple as is_simple
+from gradwire.runtime.engine.plan.native.functions import is_simple as is_simple
 from gradwire.runtime.engine.plan.native.machine import (
     Kernel as Kernel,
     address as address,

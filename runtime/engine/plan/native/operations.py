@@ -21,7 +21,7 @@ from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus.dtypes import FLOATS
 from gradwire.runtime.calculus.namespace import primitives
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.functions.singles import FUNCTIONS
+from gradwire.runtime.engine.plan.native.functions import FUNCTIONS
 from gradwire.runtime.engine.plan.native.writer import (
     STORED,
     SUFFIXES,

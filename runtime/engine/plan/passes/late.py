@@ -121,10 +121,10 @@ native_convolutions = NativePass("windows.native_convolutions", "native_convolut
 convolutions = LatePass("windows.convolutions", "convolutions", _of_images)
 poolings = NativePass("windows.poolings", "poolings", computing("windows", "fold"))
 product_sums = LatePass("products", "product_sums", computing("matmul", times=3))
-margins = NativePass("margins", "margins", _embedded)
+margins = NativePass("chains", "margins", _embedded)
 parts = LatePass("chains", "parts", _embedded)
-sums = LatePass("sums", "sums", computing("add", times=7))
-sums_of_others = LatePass("sums", "sums_of_others", computing("add", times=7))
+sums = LatePass("chains", "sums", computing("add", times=7))
+sums_of_others = LatePass("chains", "sums_of_others", computing("add", times=7))
 rowwise = NativePass("elementwise.rowwise", "rowwise", _along_axes)
 columnwise = NativePass("elementwise.rowwise", "columnwise", _along_axes)
 components = NativePass("elementwise.components", "components", _large)
@@ -140,7 +140,7 @@ compiled = NativePass("compiled", "compiled", _next_to_machine_code)
 solutions = NativePass("solutions", "solutions", _of_matrices)
 small_products = NativePass("products", "small_products", computing("matmul", times=32))
 merges = LatePass("merges", "merges", computing("permute_dims"))
-margins_shared = LatePass("margins", "margins_shared", _embedded)
+margins_shared = LatePass("chains", "margins_shared", _embedded)
 
 DEFAULT: tuple[Pass, ...] = (
     lookups, convolutions, product_sums, margins, parts, sums, groups_of_few, scalars, tiles,

@@ -23,11 +23,19 @@ from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.kernels.adding import sum_rows, sum_rows_by
 from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, checked
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
-from gradwire.runtime.engine.plan.allocation import LINE
+from gradwire.runtime.engine.plan.memory import LINE
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.sparse.forms import Form, Lookup, Scaled, form_of, inside, read_by
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added
+from gradwire.runtime.engine.plan.sparse_rows import (
+    Form,
+    Lookup,
+    Scaled,
+    SparseRows,
+    added,
+    form_of,
+    inside,
+    read_by,
+)
 from gradwire.runtime.engine.plan.tasks import (
     Arrays,
     FreshMemory,

@@ -16,8 +16,7 @@ import numpy as np
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.base import RESHAPE
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
-from gradwire.runtime.engine.plan.allocation import allocate
-from gradwire.runtime.engine.plan.memory import Room
+from gradwire.runtime.engine.plan.memory import Room, allocate
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 
 if TYPE_CHECKING:

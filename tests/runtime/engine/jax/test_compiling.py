@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[4]
 COMPILES = """
 import warnings; warnings.simplefilter("error")
 import numpy as np
-from gradwire.runtime.engine.jax import compiling
-compiling._LONG = 0.0
-program = compiling.compiled(lambda x: 2 * x, [np.ones(3)], 1)
-print(compiling.called(program, [np.ones(3)]))
+from gradwire.runtime.engine.jax import devices
+devices._LONG = 0.0
+program = devices.compiled(lambda x: 2 * x, [np.ones(3)], 1)
+print(devices.called(program, [np.ones(3)]))
 """
 
 

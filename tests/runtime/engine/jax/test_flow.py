@@ -14,8 +14,8 @@ pytest.importorskip("jax")
 import gradwire as gw
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.compilation import Compilation, listening
-from gradwire.runtime.engine.session.copying import on_numpy
 from gradwire.runtime.engine.session.engines import open_engine
+from gradwire.runtime.engine.session.session import on_numpy
 from gradwire.runtime.flow import WhatIf, diagnose, fix, observe
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.badges import badges

@@ -10,7 +10,7 @@ import pytest
 
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.plan.allocation import allocate
+from gradwire.runtime.engine.plan.memory import allocate
 from gradwire.runtime.engine.plan.tasks import is_unshared
 
 FLOAT = np.dtype(np.float32)

@@ -11,7 +11,7 @@ import pytest
 
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.plan.allocation import HUGE
+from gradwire.runtime.engine.plan.memory import HUGE
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask, groups
 from gradwire.runtime.engine.plan.passes.late import DEFAULT, FAST, Pass
 from gradwire.runtime.engine.plan.plan import WORTH_GIVING, Plan

@@ -26,7 +26,7 @@ from gradwire.blocks.library.views import Display
 from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.build import variable
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.plan import allocation, memory
+from gradwire.runtime.engine.plan import memory
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.session import store
 from gradwire.runtime.training.optimisers import SGD
@@ -472,7 +472,7 @@ def test_threads_may_train_one_session() -> None:
 
 
 def test_a_shape_beyond_memory_is_an_error_of_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "machine_bytes", lambda: 2**20)
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 2**20)
     parts = {"w": Variable(shape=[2**10, 2**10]), "v": Variable(value=1.0), "loss": Loss()}
     diagram = draw(parts, {"loss.x": "v"})
     with pytest.raises(RunError, match=r"w: There is not enough memory .* smaller\.") as caught:
@@ -491,7 +491,7 @@ def test_a_variable_that_would_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_result_that_is_only_a_view_needs_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "machine_bytes", lambda: 2**20)
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 2**20)
     parts = {"v": Variable(value=1.0), "wide": Broadcast(shape=[2**10, 2**10]), "loss": Loss()}
     diagram = draw(parts, {"wide.x": "v", "loss.x": "v"})
     with pytest.raises(RunError, match="with the other results") as caught:
@@ -515,9 +515,9 @@ def test_memory_may_end_while_results_are_copied(monkeypatch: pytest.MonkeyPatch
 def test_the_limit_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (2**20, 2**20))
-    assert allocation.machine_bytes.__wrapped__() == 2**20
+    assert memory.machine_bytes.__wrapped__() == 2**20
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY,) * 2)
-    assert allocation.machine_bytes.__wrapped__() > 2**20
+    assert memory.machine_bytes.__wrapped__() > 2**20
 
 
 def test_blocks_that_only_together_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from gradwire.runtime.engine.plan.sparse.sparse_rows import WholeOnRead
+from gradwire.runtime.engine.plan.sparse_rows import WholeOnRead
 from gradwire.runtime.flow import observe
 
 ROWS = 2000

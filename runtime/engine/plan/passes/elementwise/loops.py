@@ -16,8 +16,8 @@ from gradwire.runtime.calculus.primitives.elementwise import EXP
 from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from gradwire.runtime.engine.compiler.regions import compiled_region, scratch_bytes
-from gradwire.runtime.engine.plan.allocation import allocate
 from gradwire.runtime.engine.plan.jobs import Job
+from gradwire.runtime.engine.plan.memory import allocate
 from gradwire.runtime.engine.plan.native import address, native_name
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     FOLDS,

@@ -98,7 +98,7 @@ def test_the_least_sizes_are_not_above_those_of_the_passes() -> None:
     assert of["fused"]["FEWEST"] >= late.FEW
     assert min(of["rowwise"]["MANY"], of["rowwise"]["MANY_ACROSS"]) == 16
     assert (of["scalars"]["SMALLEST"], of["groups"]["FEWEST"]) == (4, 8)
-    assert (of["sums"]["SHORTEST"] - 1, of["products"]["FEWEST_TERMS"]) == (7, 3)
+    assert (of["chains"]["SHORTEST"] - 1, of["products"]["FEWEST_TERMS"]) == (7, 3)
     assert of["products"]["FEWEST"] == 32
 
 

@@ -16,7 +16,7 @@ from gradwire.runtime.engine.plan.passes import DEFAULT, FAST
 from gradwire.runtime.engine.plan.passes.late import lookups, native_lookups
 from gradwire.runtime.engine.plan.passes.lookups import AddedRowsTask, SparseTask
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.plan.sparse.forms import form_of
+from gradwire.runtime.engine.plan.sparse_rows import form_of
 
 Array = NDArray[Any]
 ROWS = 1024

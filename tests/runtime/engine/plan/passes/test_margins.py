@@ -12,8 +12,12 @@ from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes import late as passes
-from gradwire.runtime.engine.plan.passes.chains import PartsTask
-from gradwire.runtime.engine.plan.passes.margins import MarginTask, margins, margins_shared
+from gradwire.runtime.engine.plan.passes.chains import (
+    MarginTask,
+    PartsTask,
+    margins,
+    margins_shared,
+)
 from gradwire.runtime.engine.plan.plan import Plan
 
 if TYPE_CHECKING:

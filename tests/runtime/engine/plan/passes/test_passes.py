@@ -18,11 +18,11 @@ from gradwire.runtime.diagram import MAIN, Diagram, Page, PortName
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import native
 from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.chains import SumTask
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.groups import GroupTask
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.scalars import ScalarTask
-from gradwire.runtime.engine.plan.passes.sums import SumTask
 from gradwire.runtime.engine.plan.plan import Plan
 from gradwire.runtime.engine.plan.tasks import PlainTask, Task
 from tests.golden.cases import DATA
@@ -63,9 +63,8 @@ EAGER = {
     },
     "tiles": {"TILE": 32, "LARGE": 64, "SMALLEST": 2},
     "groups": {"FEWEST": 3, "FEWEST_SCALARS": 5, "FEWEST_UNCOMPILED": 5},
-    "sums": {"SHORTEST": 3, "FEWEST_SCALARS": 5},
+    "chains": {"SHORTEST": 3, "FEWEST_SCALARS": 5, "LEAST": 100},
     "scalars": {"SMALLEST": 2, "WARM": 0},
-    "margins": {"LEAST": 100},
 }
 """Least sizes at which small arrays go through every pass."""
 MODULES = {

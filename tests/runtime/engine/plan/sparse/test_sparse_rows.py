@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.engine.norms import all_finite, rms, square_sum
-from gradwire.runtime.engine.plan.sparse.sparse_rows import SparseRows, added, rows_of
+from gradwire.runtime.engine.plan.sparse_rows import SparseRows, added, rows_of
 
 
 def some(length: int, seed: int, *rows: int) -> SparseRows:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.regions import Regions
 from gradwire.runtime.engine.plan.native import Operation, machine
-from gradwire.runtime.engine.plan.native.functions.avx512 import FAR, NEAR_BITS, SHIFT, tanh_table
+from gradwire.runtime.engine.plan.native.avx512 import FAR, NEAR_BITS, SHIFT, tanh_table
 from tests.runtime.engine.plan.native.loops import loop
 
 Array = NDArray[Any]

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gradwire.runtime.engine.compiler.regions import compiled_region
-from gradwire.runtime.engine.plan.native import Operation, machine
-from gradwire.runtime.engine.plan.native.functions import avx512
+from gradwire.runtime.engine.plan.native import Operation, avx512, machine
 from tests.runtime.engine.plan.native.functions.emulated import emulated
 from tests.runtime.engine.plan.native.loops import loop
 

@@ -16,7 +16,7 @@ from gradwire.blocks.importing.kinds import is_clip
 from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.session.later import LazyResults
+from gradwire.runtime.engine.session.run import LazyResults
 from gradwire.runtime.flow.numbers.finite import has_nan, is_finite
 from gradwire.runtime.flow.numbers.magnitudes import ArraySize, LossScale
 from gradwire.runtime.flow.numbers.origins import Values

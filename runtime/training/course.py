@@ -18,7 +18,7 @@ from gradwire.runtime.data.rows import Stream
 from gradwire.runtime.diagram.pages import Address, resolve
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.storing import with_values
+from gradwire.runtime.engine.rebind import with_values
 from gradwire.runtime.training.curves import CurveRecording
 from gradwire.runtime.training.ring import LIMIT, Ring
 from gradwire.runtime.training.trainer import Trainer

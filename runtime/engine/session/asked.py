@@ -10,8 +10,7 @@ from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.engine.compiled import Request, Table, with_zeros
 from gradwire.runtime.engine.norms import with_tree_norms
 from gradwire.runtime.engine.session import lookup
-from gradwire.runtime.engine.session.later import Accumulated, LazyResults, by_path
-from gradwire.runtime.engine.session.run import Run, accumulate
+from gradwire.runtime.engine.session.run import Accumulated, LazyResults, Run, accumulate, by_path
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.lowering import lower, lower_loops
-from gradwire.runtime.engine.session.later import LazyResults
 from gradwire.runtime.engine.session.lookup import require_choice
+from gradwire.runtime.engine.session.run import LazyResults
 from gradwire.runtime.engine.session.store import shapes_of
 
 if TYPE_CHECKING:

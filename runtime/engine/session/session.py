@@ -30,7 +30,7 @@ from gradwire.runtime.engine.flat import COMPILED, IN_ROWS
 from gradwire.runtime.engine.lowering import lower_loops
 from gradwire.runtime.engine.optimisers import move
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
-from gradwire.runtime.engine.rebind import rebind
+from gradwire.runtime.engine.rebind import rebind, with_values
 from gradwire.runtime.engine.session import lookup
 from gradwire.runtime.engine.session.asked import (
     PLAIN,
@@ -42,12 +42,10 @@ from gradwire.runtime.engine.session.asked import (
 )
 from gradwire.runtime.engine.session.engines import fitting, open_engine
 from gradwire.runtime.engine.session.execution import Executor, Prepared
-from gradwire.runtime.engine.session.later import Accumulated, by_path
 from gradwire.runtime.engine.session.programs import Programs
 from gradwire.runtime.engine.session.resident import Looped, Resident
-from gradwire.runtime.engine.session.run import InferredShapes, Run
+from gradwire.runtime.engine.session.run import Accumulated, InferredShapes, Run, by_path
 from gradwire.runtime.engine.session.store import ValueStore, shapes_of
-from gradwire.runtime.engine.storing import with_values
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.memory import Room
 
 Arrays: TypeAlias = "Mapping[Value, Array]"
-Step: TypeAlias = Callable[[], Any]
+Step: TypeAlias = Callable[[], object]
 
 _HELD = 2
 """Arrays that a fresh result may reuse: the last one, and the one before it."""
@@ -162,7 +162,7 @@ class PlainTask(Task):
         how = self.value, self.inputs, lambda arrays: partial(write, self.filling(arrays))
         return GivenTask(*how, self.divides_products)
 
-    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
+    def filling(self, arrays: Arrays) -> Callable[[Array], object]:
         """What computes the value in any array like it: for results in new memory."""
         inputs = [arrays[x] for x in self.inputs]
         kernel, attributes = self.kernel, self.value.attributes

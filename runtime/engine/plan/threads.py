@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,7 +63,7 @@ if hasattr(os, "register_at_fork"):  # the threads stay with the process that fo
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def together(work: Sequence[Callable[[], Any]]) -> None:
+def together(work: Sequence[Callable[[], object]]) -> None:
     """Run all work in parallel, the first here; when all is done, raise the first error."""
     waiting = [pool().submit(_silently, part) for part in work[1:]]
     try:
@@ -75,7 +75,7 @@ def together(work: Sequence[Callable[[], Any]]) -> None:
         future.result()
 
 
-def _silently(part: Callable[[], Any]) -> None:
+def _silently(part: Callable[[], object]) -> None:
     """Run without numpy's warnings: a plan is silent, and numpy's error state is per thread."""
     with np.errstate(all="ignore"):
         part()

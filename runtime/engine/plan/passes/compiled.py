@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class CompiledTask(PlainTask):
         made = job()
         return steps if made is None else [made]
 
-    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
+    def filling(self, arrays: Arrays) -> Callable[[Array], object]:
         """What computes the value in new memory."""
         source = arrays[self.inputs[0]]
         strides = contiguous(self.value.shape, source.itemsize)

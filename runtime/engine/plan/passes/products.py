@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -134,7 +134,7 @@ class ProductTask(PlainTask):
             return [partial(np.matmul, left, right, out)]
         return [multiplying(left, right, out)]
 
-    def filling(self, arrays: Arrays) -> Callable[[Array], Any]:
+    def filling(self, arrays: Arrays) -> Callable[[Array], object]:
         """What computes the value in new memory."""
         left, right = (arrays[x] for x in self.inputs)
         shape = self.value.shape

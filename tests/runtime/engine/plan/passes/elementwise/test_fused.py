@@ -18,7 +18,7 @@ from gradwire.runtime.engine.norms import norm_of, rms
 from gradwire.runtime.engine.plan import jobs, native, threads
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.elementwise import fused as fused_tasks
-from gradwire.runtime.engine.plan.passes.elementwise import loops, rows
+from gradwire.runtime.engine.plan.passes.elementwise import rows, rowwise
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledTask
 from gradwire.runtime.engine.plan.plan import Plan
@@ -315,7 +315,7 @@ def test_a_long_chain_is_compiled_in_equal_parts(monkeypatch: pytest.MonkeyPatch
         recipes.append(recipe)
         return compiled_region(recipe)
 
-    monkeypatch.setattr(loops, "compiled_region", noted)
+    monkeypatch.setattr(rowwise, "compiled_region", noted)
     monkeypatch.setattr(fused_tasks, "MOST", 12)
     x = end = variable("x", np.linspace(-1, 1, 5_000))
     for _ in range(60):

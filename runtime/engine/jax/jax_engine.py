@@ -31,96 +31,6 @@ class _All(NamedTuple):
     covers: Sequence[Value]
 
 
-class JaxPlan:
-    """Computes some values of a trace by one program; see ``gradwire.runtime.engine.engine.Plan``.
-
-    It is compiled at the first run. ``rows`` are leaves whose axis 0 is divided over the devices.
-    """
-
-    def __init__(
-        self, outputs: Sequence[Value], devices: Devices, rows: Collection[Value] = ()
-    ) -> None:
-        self._traced = Traced(outputs)
-        self._devices = devices
-        divided = set(rows)
-        self._where = {
-            leaf: devices.batch(leaf.shape) if leaf in divided else devices.whole
-            for leaf in self._traced.leaves
-        }
-        self._known: dict[Value, jax.Array] = {
-            value: devices.put(array, devices.whole)
-            for value, array in self._traced.constants.items()
-        }
-        self._found: dict[Value, jax.Array] = {}
-        self._order = [*self._traced.leaves, *self._traced.constants]
-        self._program: jax.stages.Compiled | None = None
-
-    @property
-    def leaves(self) -> Collection[Value]:
-        """The leaves that the outputs depend on."""
-        return self._where.keys()
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of intermediate values and results of the compiled program; 0 before a run."""
-        if self._program is None or (memory := self._program.memory_analysis()) is None:
-            return 0
-        return int(memory.temp_size_in_bytes + memory.output_size_in_bytes)
-
-    @property
-    def parts(self) -> list[tuple[Callable[[], object], _All]]:
-        """The program."""
-        return [
-            (self._wait, _All(self._traced.outputs, self._traced.values or self._traced.outputs))
-        ]
-
-    def __len__(self) -> int:
-        """The program counts as one step."""
-        return 1
-
-    def writer(self, leaf: Value) -> Callable[[Array], None]:
-        """Copies an array to where the program reads it, cast to the leaf's dtype."""
-        return partial(self._write, leaf)
-
-    def run(self) -> None:
-        """Start the program; wait for it only where its arithmetic may fail.
-
-        Raises RunError with the block that failed, or without memory for the program.
-        """
-        for _ in until_cancelled(iter((None,))):
-            if self._traced.outputs:
-                self._start()
-
-    def reader(self, value: Value) -> Callable[[], Array]:
-        """Fetches an output of the last run."""
-        return partial(self.read, value)
-
-    def read(self, value: Value) -> Array:
-        """An output of the last run."""
-        return self._devices.fetch(self._found[value])
-
-    def _write(self, leaf: Value, array: Array) -> None:
-        cast = np.asarray(array).astype(NUMPY[leaf.dtype], copy=False)
-        self._known[leaf] = self._devices.put(cast, self._where[leaf])
-
-    def _start(self) -> None:
-        arrays = [self._known[value] for value in self._order]
-        if self._program is None:
-            operations, whole = self._traced.operations, self._devices.whole
-            self._program = compiled(self._function, arrays, operations, out_shardings=whole)
-        found, failures = called(self._program, arrays)
-        if self._traced.checked:
-            require_success(self._traced.checked, self._devices.fetch(failures))
-        self._found = dict(zip(self._traced.outputs, found, strict=True))
-
-    def _function(self, *arrays: Any) -> tuple[list[Any], Any]:
-        return self._traced(dict(zip(self._order, arrays, strict=True)))
-
-    def _wait(self) -> None:
-        self.run()
-        jax.block_until_ready(list(self._found.values()))
-
-
 _LARGE = 1 << 16
 """Elements of a leaf from which it is worth to divide it."""
 
@@ -132,7 +42,7 @@ class JaxMemory:
     leaves too.
     """
 
-    def __init__(self, devices: Devices, rows: Collection[Value], divide: bool) -> None:
+    def __init__(self, devices: Devices, rows: Collection[Value], divide: bool = False) -> None:
         self.devices = devices
         self.arrays: dict[Value, jax.Array] = {}
         self._rows = set(rows)
@@ -157,6 +67,78 @@ class JaxMemory:
     def _write(self, leaf: Value, array: Array) -> None:
         cast = np.asarray(array).astype(NUMPY[leaf.dtype], copy=False)
         self.arrays[leaf] = self.devices.put(cast, self.where(leaf))
+
+
+class JaxPlan(JaxMemory):
+    """Computes some values of a trace by one program; see ``gradwire.runtime.engine.engine.Plan``.
+
+    It is compiled at the first run. ``rows`` are leaves whose axis 0 is divided over the devices.
+    """
+
+    def __init__(
+        self, outputs: Sequence[Value], devices: Devices, rows: Collection[Value] = ()
+    ) -> None:
+        super().__init__(devices, rows)
+        self._traced = Traced(outputs)
+        self.leaves = dict.fromkeys(self._traced.leaves)
+        """The leaves that the outputs depend on."""
+        for value, array in self._traced.constants.items():
+            self.arrays[value] = devices.put(array, devices.whole)
+        self._found: dict[Value, jax.Array] = {}
+        self._order = [*self._traced.leaves, *self._traced.constants]
+        self._program: jax.stages.Compiled | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of intermediate values and results of the compiled program; 0 before a run."""
+        if self._program is None or (memory := self._program.memory_analysis()) is None:
+            return 0
+        return int(memory.temp_size_in_bytes + memory.output_size_in_bytes)
+
+    @property
+    def parts(self) -> list[tuple[Callable[[], object], _All]]:
+        """The program."""
+        return [
+            (self._wait, _All(self._traced.outputs, self._traced.values or self._traced.outputs))
+        ]
+
+    def __len__(self) -> int:
+        """The program counts as one step."""
+        return 1
+
+    def run(self) -> None:
+        """Start the program; wait for it only where its arithmetic may fail.
+
+        Raises RunError with the block that failed, or without memory for the program.
+        """
+        for _ in until_cancelled(iter((None,))):
+            if self._traced.outputs:
+                self._start()
+
+    def reader(self, value: Value) -> Callable[[], Array]:
+        """Fetches an output of the last run."""
+        return partial(self.read, value)
+
+    def read(self, value: Value) -> Array:
+        """An output of the last run."""
+        return self.devices.fetch(self._found[value])
+
+    def _start(self) -> None:
+        arrays = [self.arrays[value] for value in self._order]
+        if self._program is None:
+            operations, whole = self._traced.operations, self.devices.whole
+            self._program = compiled(self._function, arrays, operations, out_shardings=whole)
+        found, failures = called(self._program, arrays)
+        if self._traced.checked:
+            require_success(self._traced.checked, self.devices.fetch(failures))
+        self._found = dict(zip(self._traced.outputs, found, strict=True))
+
+    def _function(self, *arrays: Any) -> tuple[list[Any], Any]:
+        return self._traced(dict(zip(self._order, arrays, strict=True)))
+
+    def _wait(self) -> None:
+        self.run()
+        jax.block_until_ready(list(self._found.values()))
 
 
 class JaxLoop:

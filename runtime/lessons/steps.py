@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine import Run
-    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.engine.session.session import Optimiser
     from gradwire.runtime.flow.observed import ObservedFlow
 
 _CUT = frozenset({State.STOPPED, State.NO_RULE})

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.engine.optimisers import Optimiser
     from gradwire.runtime.engine.program import Program
+    from gradwire.runtime.engine.session.session import Optimiser
     from gradwire.runtime.lessons.steps import Step
 
 _Event: TypeAlias = "tuple[Phase, InstancePath, PortPath | None, Value | None]"

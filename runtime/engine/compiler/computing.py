@@ -22,16 +22,18 @@ from gradwire.runtime.engine.compiler.regions import (
     Recipe,
     compiled_region,
 )
-from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, scheduled
-from gradwire.runtime.engine.compiler.terms import (
+from gradwire.runtime.engine.compiler.schedule import (
     COPY,
     RUNNING,
     Fold,
     LoopAxis,
+    Nest,
     Read,
+    Schedule,
     Steps,
     Store,
     merged,
+    scheduled,
 )
 from gradwire.runtime.engine.compiler.tiles import Emitter, GatheredTiles, Tiles, WindowTiles
 from gradwire.runtime.engine.plan.jobs import MULTIPLICATIONS, Job, divided

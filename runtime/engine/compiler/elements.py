@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gradwire.runtime.engine.plan.native.writer import STORED, TYPES, Writer, number
 
 if TYPE_CHECKING:
-    from gradwire.runtime.engine.plan.native.assembly import Assembly
+    from gradwire.runtime.engine.plan.native.writer import Assembly
 
 _BUNDLE = re.compile(r"%e\d+\b")
 _PARTS = re.compile(

@@ -16,12 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from gradwire.runtime.engine.compiler.schedule import (
+    LoopAxis,
     Nest,
     Order,
+    Read,
     Schedule,
+    Steps,
+    Store,
     Tile,
+    merged,
 )
-from gradwire.runtime.engine.compiler.terms import LoopAxis, Read, Steps, Store, merged
 from gradwire.runtime.engine.plan.native import machine
 
 LATENCY = 4.25

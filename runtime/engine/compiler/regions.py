@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.runtime.engine.compiler.elements import ElementWriter
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.functions import FUNCTIONS, decay
 from gradwire.runtime.engine.plan.native.operations import emit
 from gradwire.runtime.engine.plan.native.writer import (
     STORED,
     TYPES,
+    Assembly,
     Writer,
     maximum,
     minimum,

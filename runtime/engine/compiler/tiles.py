@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.runtime.engine.compiler.elements import ElementWriter
 from gradwire.runtime.engine.compiler.products import LINE, STREAM
-from gradwire.runtime.engine.compiler.terms import LoopAxis
-from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.compiler.schedule import LoopAxis
+from gradwire.runtime.engine.plan.native.writer import Assembly
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine.compiler.schedule import Nest, Order

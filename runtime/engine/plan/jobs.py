@@ -30,8 +30,8 @@ from gradwire.runtime.calculus.primitives.convolution import CONV2D, CONV2D_W, C
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.memory import HUGE
-from gradwire.runtime.engine.plan.native.assembly import Assembly
 from gradwire.runtime.engine.plan.native.machine import address, function
+from gradwire.runtime.engine.plan.native.writer import Assembly
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

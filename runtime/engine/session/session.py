@@ -1,4 +1,6 @@
-"""The Session: runs a diagram and keeps the values of its variables."""
+"""The Session: runs a diagram and keeps the values of its variables; and what it asks of an
+optimiser. Those that there are, are in ``gradwire.runtime.training``.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from typing import (
     ParamSpec,
     Protocol,
     TypeAlias,
+    TypeGuard,
     TypeVar,
     cast,
 )
@@ -28,7 +31,6 @@ from gradwire.runtime.diagram.model import MAIN, Diagram, Shown
 from gradwire.runtime.engine.compiled import Request, compile_request
 from gradwire.runtime.engine.flat import COMPILED, IN_ROWS
 from gradwire.runtime.engine.lowering import lower_loops
-from gradwire.runtime.engine.optimisers import move
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.rebind import rebind, with_values
 from gradwire.runtime.engine.session import lookup
@@ -56,9 +58,66 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
     from gradwire.runtime.engine.engine import Engine, LoopingEngine
-    from gradwire.runtime.engine.optimisers import Optimiser
+    from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.engine.session.lookup import GradientRequests
+
+
+class Optimiser(Protocol):
+    """Anything that computes new values from values and gradients."""
+
+    def update(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | None]
+    ) -> dict[str, Array]:
+        """New values of the updated variables, in their old dtypes.
+
+        A variable whose gradient is None is not in the result: nothing updates it, not even
+        weight decay.
+        """
+
+
+class RowOptimiser(Optimiser, Protocol):
+    """An optimiser to which gradients of tables may be given as rows."""
+
+    takes_rows: bool
+    """Whether ``update_rows`` does what ``update`` does."""
+
+    def update_rows(
+        self, values: Mapping[str, Array], gradients: Mapping[str, Array | SparseRows | None]
+    ) -> dict[str, Array]:
+        """As ``update``. Values are left as they are, and new ones belong to the caller."""
+
+
+def move(optimiser: Optimiser, program: Program, store: ValueStore, run: Run) -> None:
+    """Let an optimiser update the variables of which a run has gradients.
+
+    Copies are handed out, but to one that takes rows.
+    """
+    current: dict[str, Array] = {}
+    wanted = set(run.gradients)
+    for path in program.sources("variable"):
+        if path in program.leaves and path in wanted:
+            value = store.value(path, program.leaves[path])
+            if value is not None:
+                current[path] = value
+    if _takes_rows(optimiser):
+        rows = dict(run.sparse)
+        found = {
+            name: rows[name] if name in rows else run.gradients[name] for name in run.gradients
+        }
+        for name, array in optimiser.update_rows(current, found).items():
+            store.adopt(name, array)
+        return
+    copies = {path: np.array(value) for path, value in current.items()}
+    for name, new in optimiser.update(copies, run.gradients).items():
+        store.set(name, new)
+
+
+def _takes_rows(optimiser: Optimiser) -> TypeGuard[RowOptimiser]:
+    """Whether gradients may be given as rows. An ``isinstance`` of a protocol takes as long as a
+    step of a small network.
+    """
+    return bool(getattr(optimiser, "takes_rows", False))
 
 
 class Locked(Protocol):

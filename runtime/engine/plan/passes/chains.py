@@ -24,10 +24,9 @@ import numpy as np
 
 from gradwire.runtime.calculus.dtypes import FLOATS, NUMPY
 from gradwire.runtime.calculus.primitives.shape import EMBED, PERMUTE, SLICE
-from gradwire.runtime.engine.plan.copies import placed
 from gradwire.runtime.engine.plan.memory import Room, allocate
 from gradwire.runtime.engine.plan.passes.elementwise.groups import in_order, stacked_values
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, times
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, placed, times
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

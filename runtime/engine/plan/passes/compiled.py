@@ -22,9 +22,8 @@ from gradwire.runtime.engine.compiler.computing import (
     computation,
     contiguous,
 )
-from gradwire.runtime.engine.plan.copies import LARGEST, copies
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import LARGEST, Arrays, PlainTask, Step, Task, copies
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

@@ -25,7 +25,7 @@ from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, checked
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, square_sum
 from gradwire.runtime.engine.plan.memory import LINE
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.assembly import Assembly
+from gradwire.runtime.engine.plan.native.writer import Assembly
 from gradwire.runtime.engine.plan.sparse_rows import (
     Form,
     Lookup,

@@ -32,11 +32,10 @@ from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
 from gradwire.runtime.engine.compiler.computing import contiguous, product
 from gradwire.runtime.engine.plan import native
-from gradwire.runtime.engine.plan.copies import placed
 from gradwire.runtime.engine.plan.memory import Room, allocate, as_view
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes.chains import find_chains
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, placed
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

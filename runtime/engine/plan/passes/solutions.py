@@ -33,11 +33,10 @@ from gradwire.runtime.calculus.primitives.matrices import (
     refused,
 )
 from gradwire.runtime.calculus.primitives.shape import PERMUTE
-from gradwire.runtime.engine.plan.copies import LARGEST, copies
 from gradwire.runtime.engine.plan.jobs import Job, KernelCall
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.native.assembly import Assembly
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.native.writer import Assembly
+from gradwire.runtime.engine.plan.tasks import LARGEST, Arrays, PlainTask, Step, Task, copies
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

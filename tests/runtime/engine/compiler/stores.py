@@ -14,8 +14,7 @@ from gradwire.runtime.engine.compiler.computing import (
     folded,
     store_of,
 )
-from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
-from gradwire.runtime.engine.compiler.terms import COPY, RUNNING
+from gradwire.runtime.engine.compiler.schedule import COPY, RUNNING, Schedule, scheduled
 
 NUMPY = {"sum": np.sum, "max": np.max, "min": np.min}
 BAND = 64

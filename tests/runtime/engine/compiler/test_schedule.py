@@ -17,8 +17,7 @@ from gradwire.runtime.engine.compiler.computing import (
     folded,
     store_of,
 )
-from gradwire.runtime.engine.compiler.schedule import Schedule, scheduled
-from gradwire.runtime.engine.compiler.terms import Store, merged
+from gradwire.runtime.engine.compiler.schedule import Schedule, Store, merged, scheduled
 from gradwire.runtime.engine.plan import threads
 from gradwire.runtime.engine.plan.native import machine
 from tests.runtime.engine.compiler.stores import ways

@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[4]
 COMPILES = """
 import warnings; warnings.simplefilter("error")
 import numpy as np
-from gradwire.runtime.engine.jax import devices
-devices._LONG = 0.0
-program = devices.compiled(lambda x: 2 * x, [np.ones(3)], 1)
-print(devices.called(program, [np.ones(3)]))
+from gradwire.runtime.engine.jax import jax_engine
+jax_engine._LONG = 0.0
+program = jax_engine.compiled(lambda x: 2 * x, [np.ones(3)], 1)
+print(jax_engine.called(program, [np.ones(3)]))
 """
 
 

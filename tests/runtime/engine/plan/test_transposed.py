@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import gradwire as gw
 from gradwire.runtime.engine.compiler.computing import Computation
-from gradwire.runtime.engine.plan import copies
-from gradwire.runtime.engine.plan.copies import copying, filling
+from gradwire.runtime.engine.plan import tasks
+from gradwire.runtime.engine.plan.tasks import copying, filling
 
 Array = NDArray[Any]
 
@@ -38,8 +38,8 @@ def numbers(shape: tuple[int, ...], dtype: str) -> Array:
 def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether there is one."""
     if request.param == "none":
-        monkeypatch.setattr(copies, "installed", lambda: False)
-    elif not copies.installed():
+        monkeypatch.setattr(tasks, "installed", lambda: False)
+    elif not tasks.installed():
         pytest.skip("needs the extra fast")
     return request.param == "a compiler"
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.native import native_name
 from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     ColumnSum,
@@ -28,7 +27,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.rows import (
 )
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import RowwiseTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, fold_of, in_regions
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, copying
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

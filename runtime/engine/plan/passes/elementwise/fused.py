@@ -26,14 +26,13 @@ import numpy as np
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.primitives.linear import MATMUL
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, Recipe
-from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.jobs import Job, Joinable
 from gradwire.runtime.engine.plan.native import compiles
 from gradwire.runtime.engine.plan.passes.elementwise.rows import NEAR, Layout, Limits, layout_of
 from gradwire.runtime.engine.plan.passes.elementwise.rowwise import LoopTask
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, TiledTask, in_regions
 from gradwire.runtime.engine.plan.passes.products import is_small_product
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, copying
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

@@ -37,7 +37,6 @@ from gradwire.runtime.calculus.primitives.elementwise import EXP
 from gradwire.runtime.calculus.primitives.gather import ADD_ALONG, TAKE_ALONG
 from gradwire.runtime.calculus.primitives.reduce import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, SUM
 from gradwire.runtime.engine.compiler.regions import MemoryPlace, compiled_region, scratch_bytes
-from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.memory import allocate
 from gradwire.runtime.engine.plan.native import address, native_name
@@ -75,7 +74,7 @@ from gradwire.runtime.engine.plan.passes.elementwise.rows import (
     sheets_of,
 )
 from gradwire.runtime.engine.plan.passes.elementwise.tiles import TiledFold, TiledTask, in_regions
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, copying
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape

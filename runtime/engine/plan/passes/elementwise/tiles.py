@@ -21,7 +21,6 @@ from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.calculus.kernels.transposing import is_transposed
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, rms, sum_of_squares
 from gradwire.runtime.engine.plan import threads
-from gradwire.runtime.engine.plan.copies import copying
 from gradwire.runtime.engine.plan.passes.regions import (
     Region,
     delayed,
@@ -31,7 +30,7 @@ from gradwire.runtime.engine.plan.passes.regions import (
     results_of,
     split,
 )
-from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task
+from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, copying
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

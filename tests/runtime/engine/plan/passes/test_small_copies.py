@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.calculus import Trace
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.plan.copies import copies, small_copy
 from gradwire.runtime.engine.plan.jobs import Joinable
 from gradwire.runtime.engine.plan.passes.compiled import SmallCopyTask, compiled
 from gradwire.runtime.engine.plan.plan import Plan
+from gradwire.runtime.engine.plan.tasks import copies, small_copy
 
 pytest.importorskip("llvmlite")
 

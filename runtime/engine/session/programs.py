@@ -10,9 +10,9 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.rows import PHASES
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.lowering import lower, lower_loops
+from gradwire.runtime.engine.session.execution import shapes_of
 from gradwire.runtime.engine.session.lookup import require_choice
 from gradwire.runtime.engine.session.run import LazyResults
-from gradwire.runtime.engine.session.store import shapes_of
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape, Source
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine.flat import Loops
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.engine.session.store import ValueStore
+    from gradwire.runtime.engine.session.execution import ValueStore
 
 
 class Programs(Collection["Program"]):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.plan.recording import Recording
     from gradwire.runtime.engine.plan.sparse_rows import SparseRows
     from gradwire.runtime.engine.program import Leaf, Program
-    from gradwire.runtime.engine.session.store import ValueStore
+    from gradwire.runtime.engine.session.execution import ValueStore
 
 
 class Batches:

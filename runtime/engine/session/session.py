@@ -43,11 +43,10 @@ from gradwire.runtime.engine.session.asked import (
     frozen,
 )
 from gradwire.runtime.engine.session.engines import fitting, open_engine
-from gradwire.runtime.engine.session.execution import Executor, Prepared
+from gradwire.runtime.engine.session.execution import Executor, Prepared, ValueStore, shapes_of
 from gradwire.runtime.engine.session.programs import Programs
 from gradwire.runtime.engine.session.resident import Looped, Resident
 from gradwire.runtime.engine.session.run import Accumulated, InferredShapes, Run, by_path
-from gradwire.runtime.engine.session.store import ValueStore, shapes_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

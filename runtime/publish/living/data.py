@@ -11,7 +11,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.data.rows import Stream
 from gradwire.runtime.engine.lowering import lower
-from gradwire.runtime.engine.session.store import ValueStore
+from gradwire.runtime.engine.session.execution import ValueStore
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.rules import THRESHOLDS
 from gradwire.runtime.flow.structure.disagreements import disagreements

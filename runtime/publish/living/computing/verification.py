@@ -15,7 +15,7 @@ from gradwire.blocks.errors import RunError
 from gradwire.blocks.values import Array
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
 from gradwire.runtime.engine import Session
-from gradwire.runtime.engine.session.store import ValueStore
+from gradwire.runtime.engine.session.execution import ValueStore
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.structure.reachability import Gate
 from gradwire.runtime.flow.words.states import State

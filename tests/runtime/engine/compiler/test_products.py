@@ -24,7 +24,7 @@ from gradwire.runtime.engine.compiler.computing import (
 from gradwire.runtime.engine.compiler.products import tiled, tilings
 from gradwire.runtime.engine.compiler.schedule import Nest, Schedule, Tile
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.windows import Rows, forward
+from gradwire.runtime.engine.plan.passes.windows.native_convolutions import Rows, forward
 from tests.runtime.engine.compiler.products import in_small_parts
 from tests.runtime.engine.compiler.stores import BAND, UNTOUCHED
 

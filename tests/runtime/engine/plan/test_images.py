@@ -9,7 +9,11 @@ import pytest
 
 from gradwire.runtime.engine.plan.jobs import Job
 from gradwire.runtime.engine.plan.native import machine
-from gradwire.runtime.engine.plan.windows import Planes, copying, interleaving
+from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
+    Planes,
+    copying,
+    interleaving,
+)
 
 pytest.importorskip("llvmlite")
 

@@ -28,7 +28,7 @@ from gradwire.runtime.build import variable
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan import memory
 from gradwire.runtime.engine.plan.plan import Plan
-from gradwire.runtime.engine.session import store
+from gradwire.runtime.engine.session import execution
 from gradwire.runtime.training.optimisers import SGD
 from tests.runtime.engine.drawing import draw, seed
 
@@ -484,7 +484,7 @@ def test_a_shape_beyond_memory_is_an_error_of_its_block(monkeypatch: pytest.Monk
 
 
 def test_a_variable_that_would_not_fit_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "machine_bytes", lambda: 2**20)
+    monkeypatch.setattr(execution, "machine_bytes", lambda: 2**20)
     with pytest.raises(RunError, match="while its numbers are drawn") as caught:
         Session(draw({"w": Variable(shape=[2**16])}, {})).run(ports=["w"])
     assert caught.value.location == Location("main", "w")

@@ -19,9 +19,14 @@ import numpy as np
 from gradwire.runtime.calculus.primitives.convolution import FOLD, WINDOWS, Geometry
 from gradwire.runtime.calculus.primitives.reduce import MAX, SUM
 from gradwire.runtime.engine.plan.memory import allocate
+from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
+    Phase,
+    Planes,
+    copying,
+    transposed,
+)
 from gradwire.runtime.engine.plan.simplify import is_zero
 from gradwire.runtime.engine.plan.tasks import Arrays, PlainTask, Step, Task, still_read
-from gradwire.runtime.engine.plan.windows import Phase, Planes, copying, transposed
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

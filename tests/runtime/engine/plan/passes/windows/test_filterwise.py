@@ -11,7 +11,7 @@ import pytest
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.primitives.convolution import Geometry
-from gradwire.runtime.engine.plan import jobs, threads, windows
+from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.passes import late as passes
 from gradwire.runtime.engine.plan.passes.windows import native_convolutions
@@ -42,7 +42,7 @@ BOUNDS = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-13}
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size, and on any machine."""
     monkeypatch.setattr(machine, "lanes", lambda: 16)
-    monkeypatch.setattr(windows, "goes_across", lambda *_: True)
+    monkeypatch.setattr(native_convolutions, "goes_across", lambda *_: True)
     monkeypatch.setattr(native_convolutions, "LARGE", 1)
     monkeypatch.setattr(native_convolutions, "WIDE", 1 << 30)
 
@@ -150,11 +150,11 @@ def test_the_number_of_threads_changes_no_bit(name: str, limited: Callable[[int]
 def test_which_vectors_are_better_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(machine, "lanes", lambda: 16)
-    assert windows.goes_across("float32", 64, 14)
-    assert windows.goes_across("float16", 16, 7)
-    assert windows.goes_across("float64", 8, 7)
-    assert not windows.goes_across("float32", 20, 14)
-    assert not windows.goes_across("float32", 64, 32)
+    assert native_convolutions.goes_across("float32", 64, 14)
+    assert native_convolutions.goes_across("float16", 16, 7)
+    assert native_convolutions.goes_across("float64", 8, 7)
+    assert not native_convolutions.goes_across("float32", 20, 14)
+    assert not native_convolutions.goes_across("float32", 64, 32)
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    assert windows.goes_across("float32", 64, 14)
-    assert not windows.goes_across("float32", 64, 16)
+    assert native_convolutions.goes_across("float32", 64, 14)
+    assert not native_convolutions.goes_across("float32", 64, 16)

@@ -11,9 +11,10 @@ import pytest
 from gradwire.runtime.calculus import Trace, Value, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.calculus.primitives.convolution import Geometry
-from gradwire.runtime.engine.plan import jobs, threads, windows
+from gradwire.runtime.engine.plan import jobs, threads
 from gradwire.runtime.engine.plan.native import Kernel, machine
 from gradwire.runtime.engine.plan.passes import late as passes
+from gradwire.runtime.engine.plan.passes.windows import native_convolutions
 from gradwire.runtime.engine.plan.passes.windows.native_convolutions import (
     ImageGradientTask,
     RowsTask,
@@ -207,7 +208,7 @@ def test_only_what_pays_is_compiled(
 ) -> None:
     """Where vectors don't go across filters."""
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    monkeypatch.setattr(windows, "goes_across", lambda *_: False)
+    monkeypatch.setattr(native_convolutions, "goes_across", lambda *_: False)
     three = Three(2, 8, 8, image, Geometry((3, 3)), groups)
     for output, expected in zip(three.outputs, compiled, strict=True):
         plan = Plan([output], (passes.native_convolutions,))
@@ -352,7 +353,7 @@ def test_products_of_many_channels_are_left_to_the_library(
 ) -> None:
     """Of single elements, whatever the step; and of short rows, where vectors go along them."""
     monkeypatch.setattr(machine, "lanes", lambda: 8)
-    monkeypatch.setattr(windows, "goes_across", lambda *_: False)
+    monkeypatch.setattr(native_convolutions, "goes_across", lambda *_: False)
     pointwise = Geometry((1, 1)), Geometry((1, 1), (2, 2))
     for case in (*(Three(2, 64, 64, (28, 28), geometry) for geometry in pointwise),
                  Three(2, 64, 64, (3, 3), Geometry((3, 3), padding=((1, 1), (1, 1))))):  # fmt: skip

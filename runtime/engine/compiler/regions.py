@@ -2,8 +2,8 @@
 
 Each row goes through one loop after another while it is in the first-level cache: a loop ends where
 what follows needs a fold of it, such as the largest element. What a later loop needs is read again,
-computed again where that is cheap, or kept in scratch memory. Vectors lie along rows, whose folds
-are folded across lanes at the end; or across columns, of which a few vectors go through all lines.
+or kept in scratch memory. Vectors lie along rows, whose folds are folded across lanes at the end;
+or across columns, of which a few vectors go through all lines.
 """
 
 from __future__ import annotations
@@ -37,10 +37,6 @@ FOLDS = frozenset({"sum", "short_sum", "squares", "max", "min", "top", "union", 
 """Operations that make one element of many. Sums are added in float64, a "short_sum" in its own
 dtype; "top" is the largest one, where NaN may be the least; "union" has the bits of all elements.
 """
-
-_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "where", "not_equal",
-                    "equal", "less", "greater", "at"})  # fmt: skip
-"""Operations that cost no more than reading their result."""
 
 
 class MemoryPlace(NamedTuple):
@@ -109,41 +105,33 @@ class Order:
             levels = [self.level[i] for i in operation.operands]
             self.level.append(max(levels, default=0) + (operation.name in FOLDS))
         self.needed: dict[int, set[int]] = defaultdict(set)
-        self.computed: dict[int, set[int]] = {}
+        self.computed: dict[int, int] = {}
         ends = {*(i for i, _ in recipe.results), *recipe.totals, *recipe.added}
         for at in reversed(range(len(recipe.operations))):
             i, operation = at + self._first, recipe.operations[at]
             if operation.name in FOLDS:
-                self.computed[i] = {self.level[i] - 1}
-            elif not recipe.wide[at]:
-                continue
-            else:
+                self.computed[i] = self.level[i] - 1
+            elif recipe.wide[at]:
                 needed = self.needed[i] or ({self.level[i]} if i in ends else set())
                 self.needed[i] = needed
-                again = operation.name in _CHEAP and i not in ends and self._at_hand(recipe, at)
-                self.computed[i] = set(needed) if again else {min(needed)} if needed else set()
-            for x in operation.operands:
-                self.needed[x] |= self.computed[i]
+                if needed:
+                    self.computed[i] = min(needed)
+            for x in operation.operands if i in self.computed else ():
+                self.needed[x].add(self.computed[i])
         for i in recipe.added:
             if i < self._first and not self.needed[i]:
                 self.needed[i] = {0}
-        self.count = 1 + max((k for some in self.computed.values() for k in some), default=0)
-
-    def _at_hand(self, recipe: Recipe, at: int) -> bool:
-        return all(
-            x < self._first or not recipe.wide[x - self._first]
-            for x in recipe.operations[at].operands
-        )
+        self.count = 1 + max(self.computed.values(), default=0)
 
     def adding(self, i: int) -> int:
         """The loop in which a value is added to its row."""
-        return min(self.computed.get(i) or self.needed[i])
+        return self.computed[i] if i in self.computed else min(self.needed[i])
 
     @property
     def stored(self) -> list[int]:
         """What a later loop reads of an earlier one that is no result."""
         return [i for i in sorted(self.computed) if self._wide[i - self._first]
-                and self.computed[i] < self.needed[i] and i not in self._written]  # fmt: skip
+                and max(self.needed[i]) > self.computed[i] and i not in self._written]  # fmt: skip
 
 
 UNITS = 4
@@ -402,7 +390,7 @@ class Regions:
         """The folds of a loop, by number."""
         found = {}
         for i, operation in enumerate(self.recipe.operations, start=self._first):
-            if operation.name in FOLDS and loop in self.order.computed[i]:
+            if operation.name in FOLDS and loop == self.order.computed[i]:
                 given = self._dtypes[operation.operands[0]]
                 found[i] = _Fold(operation.name, given, operation.dtype)
         return found
@@ -411,10 +399,10 @@ class Regions:
         """Whether a loop reads or leaves something of each line, or lines are not in one row."""
         recipe, order = self.recipe, self.order
         places = [(i, place) for i, (_, place) in enumerate(recipe.operands)] + [*recipe.results]
-        return any(loop in order.computed[i] for i in recipe.by_line) or any(
+        return any(loop == order.computed[i] for i in recipe.by_line) or any(
             place.depth
             and place.depth != place.step * recipe.columns
-            and (loop in order.needed[i] or loop in order.computed.get(i, ()))
+            and (loop in order.needed[i] or loop == order.computed.get(i))
             for i, place in places
         )
 
@@ -523,7 +511,7 @@ class Regions:
         for i, operation in enumerate(recipe.operations, start=self._first):
             if i in folds:
                 self._fold(folds[i], names[operation.operands[0]], here, found[i])
-            elif loop in order.computed.get(i, ()):
+            elif loop == order.computed.get(i):
                 names[i] = self._computed(operation, names, here)
                 if i not in self._rooms:
                     continue

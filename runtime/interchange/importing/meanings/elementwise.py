@@ -75,6 +75,12 @@ def extreme(kind: str, a: Staged, b: Staged) -> Staged:
     return put(kind, a, b)
 
 
+def first_extreme(kind: str, a: Staged, b: Staged) -> Staged:
+    """The Maximum or Minimum; where both are equal the first one, which gets all gradient."""
+    y = put(kind, a, b)
+    return put("Where", put("Equal", a, b), a, y) if y.is_float else y
+
+
 def number_of(kind: str, a: Staged, b: Staged) -> Staged:
     """The first one that compares so with the other; a number rather than NaN."""
     return put("Where", put("Or", put(kind, a, b), put("IsNaN", b)), a, b)

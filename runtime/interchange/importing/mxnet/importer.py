@@ -14,7 +14,7 @@ from gradwire.runtime.interchange.importing.imported import Imported, Unsupporte
 from gradwire.runtime.interchange.importing.mxnet.arguments import SymbolArguments
 from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
 from gradwire.runtime.interchange.importing.mxnet.names import NodePlace, Places
-from gradwire.runtime.interchange.importing.mxnet.operators.table import (
+from gradwire.runtime.interchange.importing.mxnet.operators import (
     ANY_SHAPE,
     KEEPING,
     OPERATORS,

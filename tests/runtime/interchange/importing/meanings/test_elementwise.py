@@ -62,6 +62,13 @@ def cases(torch):
         "cube_root": (el.cube_root, lambda x: x.sign() * x.abs() ** (1 / 3), X),
         "extreme": (partial(el.extreme, "Minimum"), torch.minimum, X, Y),
         "extreme of truths": (partial(el.extreme, "Maximum"), torch.maximum, X > 0, Y > 0),
+        "first_extreme": (
+            partial(el.first_extreme, "Minimum"), lambda a, b: torch.where(a <= b, a, b),
+            HALVES, HALVES * np.float32([1, -1, 1, 0]),
+        ),
+        "first_extreme beside NaN": (
+            partial(el.first_extreme, "Maximum"), torch.maximum, Fixed(ODD), Fixed(ODD[::-1].copy())
+        ),
         "fold": (lambda *x: el.fold("Mul", x), lambda a, b, c: a * b * c, X, Y, P),
         "log_add_exp": (el.log_add_exp, torch.logaddexp, X, Y[0]),
         "hypotenuse": (el.hypotenuse, torch.hypot, X * 1e30, Y * 1e30),

@@ -11,8 +11,7 @@ import pytest
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
-from gradwire.runtime.interchange.importing.mxnet.operators.shapes import reshaped
-from gradwire.runtime.interchange.importing.mxnet.operators.table import OPERATORS
+from gradwire.runtime.interchange.importing.mxnet.operators import OPERATORS, reshaped
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
 from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall
-from gradwire.runtime.interchange.importing.mxnet.operators.table import OPERATORS
+from gradwire.runtime.interchange.importing.mxnet.operators import OPERATORS
 from tests.runtime.interchange.importing.rows import formulas
 from tests.runtime.interchange.importing.rows.formulas import Formula, of
 
@@ -72,8 +72,10 @@ def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": torch.add, "plus": torch.add, "sub": torch.sub, "minus": torch.sub, "mul": torch.mul,
-    "div": torch.div, "power": torch.pow, "mod": torch.remainder, "maximum": torch.maximum,
-    "minimum": torch.minimum, "equal": _truth(torch.eq), "not_equal": _truth(torch.ne),
+    "div": torch.div, "power": torch.pow, "mod": torch.remainder,
+    "maximum": lambda a, b: torch.where(a >= b, a, b),
+    "minimum": lambda a, b: torch.where(a <= b, a, b),
+    "equal": _truth(torch.eq), "not_equal": _truth(torch.ne),
     "greater": _truth(torch.gt), "lesser": _truth(torch.lt), "greater_equal": _truth(torch.ge),
     "lesser_equal": _truth(torch.le),
 }  # fmt: skip
@@ -83,12 +85,14 @@ _LOGIC: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _number(function: Callable[..., Any], number: float, swapped: bool = False) -> Formula:
+def _number(
+    function: Callable[..., Any], number: float, swapped: bool = False, of_array: str = "shares"
+) -> Formula:
     def apply(x: Any) -> Any:
         y = torch.full_like(x, number)
         return function(y, x) if swapped else function(x, y)
 
-    return of(apply, "shares", scalar=number)
+    return of(apply, of_array, scalar=number)
 
 
 def _arithmetic() -> Iterator[tuple[str, list[Formula]]]:
@@ -102,12 +106,17 @@ def _arithmetic() -> Iterator[tuple[str, list[Formula]]]:
         function = {**_FUNCTIONS, **_LOGIC}.get(base)
         if function is None or row in _UNARY:
             continue
+        tied = base in ("maximum", "minimum")  # which give all gradient to the first of equal ones
         if name.endswith("scalar"):
-            yield row, [_number(function, number, swapped) for number in (2.5, 0.5)]
+            found = [_number(function, number, swapped) for number in (2.5, 0.5)]
+            found += [_number(function, 1.0, of_array="equal")] if tied else []
         elif row.startswith("broadcast"):
-            yield row, [of(function, "shares", "positive"), of(function, "shares", "matrix")]
+            found = [of(function, "shares", "positive"), of(function, "shares", "matrix")]
         else:
-            yield row, [of(function, "shares", "matrix"), of(function, "spread", "positive")]
+            found = [of(function, "shares", "matrix"), of(function, "spread", "positive")]
+        if tied and not name.endswith("scalar"):
+            found.append(of(function, "equal", "rising"))
+        yield row, found
 
 
 _REDUCED = {

@@ -13,7 +13,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.keras.layers import table as keras
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.meanings import ordering, reductions, shapes
-from gradwire.runtime.interchange.importing.mxnet.operators import table as mxnet
+from gradwire.runtime.interchange.importing.mxnet import operators as mxnet
 from gradwire.runtime.interchange.importing.tensorflow.operators import table as tensorflow
 from gradwire.runtime.interchange.importing.tensorflow.operators.elementwise import two
 from tests.runtime.interchange.importing.mxnet.test_operators import X, value

@@ -1,1 +1,0 @@
-"""The operators of MXNet, a module a family."""

@@ -1,9 +1,9 @@
-"""The arguments of a function: which arrays are variables, which are inputs, and their names."""
+"""Arguments and results of a function: what is a variable or an input, and what each is called."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,3 +105,27 @@ def _unprefixed(leaves: list[ArgumentLeaf]) -> list[ArgumentLeaf]:
     start = int(all(len(path) > 1 and path[0] == "params" for path in paths))
     end = -1 if all(len(path) > 1 and path[-1] == "value" for path in paths) else None
     return [replace(x, path=x.path[start:end]) if x.is_variable else x for x in leaves]
+
+
+def named_results(results: Any) -> Mapping[str, Any]:
+    """The arrays in a tree of results, or what stands for them, by their paths.
+
+    A single float that comes first is called ``loss``.
+    """
+    import jax
+
+    found = jax.tree_util.tree_flatten_with_path(results)[0]
+    named = {_result_name([key_text(key) for key in path]): value for path, value in found}
+    first = next(iter(named), "")
+    if first in ("out", "out_0") and _is_single_float(named[first]):
+        return {"loss": named[first]} | {n: x for n, x in named.items() if n != first}
+    return named
+
+
+def _result_name(path: list[str]) -> str:
+    name = "/".join(path)
+    return f"out_{name}" if name[:1].isdecimal() else name or "out"
+
+
+def _is_single_float(x: Any) -> bool:
+    return x.size == 1 and str(x.dtype).startswith(("float", "bfloat"))

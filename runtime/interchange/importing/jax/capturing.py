@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison
 from gradwire.runtime.interchange.importing.comparing import with_comparison
-from gradwire.runtime.interchange.importing.jax.arguments import ArgumentLeaf, read_arguments
+from gradwire.runtime.interchange.importing.jax.arguments import (
+    ArgumentLeaf,
+    named_results,
+    read_arguments,
+)
 from gradwire.runtime.interchange.importing.jax.checking import compare_with_jax
 from gradwire.runtime.interchange.importing.jax.operands import (
     LazyBroadcast,
@@ -18,9 +22,7 @@ from gradwire.runtime.interchange.importing.jax.operands import (
     held,
     staged,
 )
-from gradwire.runtime.interchange.importing.jax.recorded.regions import JaxRegions
-from gradwire.runtime.interchange.importing.jax.results import named_results
-from gradwire.runtime.interchange.importing.jax.structures import STRUCTURES
+from gradwire.runtime.interchange.importing.jax.recorded import JaxRegions
 from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
@@ -64,7 +66,7 @@ def _captured(
     )
     leaves = [_leaf(stage, leaf) for leaf in read.leaves]
     regions = JaxRegions(stage)
-    results = ProgramWalk(stage, STRUCTURES, regions).run(program, leaves)
+    results = ProgramWalk(stage, regions).run(program, leaves)
     stage.settle()
     names = list(named_results(shape))
     outputs = {

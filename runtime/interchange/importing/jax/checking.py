@@ -10,7 +10,7 @@ import numpy as np
 from gradwire.runtime.diagram.comparison import MAX_LINE, Comparison, Disagreement
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.comparing import LEAST, apart, differing, largest
-from gradwire.runtime.interchange.importing.jax.results import named_results
+from gradwire.runtime.interchange.importing.jax.arguments import named_results
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

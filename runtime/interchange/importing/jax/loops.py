@@ -1,16 +1,23 @@
-"""Loops and choices: scan, while and cond."""
+"""Loops and choices: scan, while and cond. What JAX knows of each step needs no blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, function_of, open_program
-from gradwire.runtime.interchange.importing.jax.known import KnownPart, known_part
+from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    dtype_of,
+    evaluate,
+    function_of,
+    has_stop,
+    is_literal,
+    open_program,
+)
 from gradwire.runtime.interchange.importing.jax.operands import (
     Held,
     LazyBroadcast,
@@ -22,9 +29,132 @@ from gradwire.runtime.interchange.importing.jax.operands import (
 from gradwire.runtime.interchange.importing.jax.places import origin
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
     from gradwire.runtime.interchange.importing.staged import Staged
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPart:
+    """The values in a loop that depend on no input and no variable."""
+
+    atoms: set[Atom] = field(default_factory=set)
+    """All of them; those that are the same in every step are left to the stage."""
+    stacked: Mapping[Atom, Any] = field(default_factory=dict)
+    """Those that the rest of the loop reads, for all steps along axis 0."""
+    last: Mapping[int, Any] = field(default_factory=dict)
+    """What is carried out of the last step, by its number among what is carried."""
+
+
+NOTHING_KNOWN = KnownPart()
+
+
+def known_part(
+    program: ClosedJaxpr,
+    consts: Sequence[Operand],
+    carry: Sequence[Operand],
+    over: Sequence[Operand],
+    steps: int,
+    reverse: bool,
+) -> KnownPart:
+    """Run by JAX what is known in each step of a loop."""
+    jaxpr = open_program(program)
+    first, count = len(consts), len(carry)
+    arrays = [array_of(x) for x in [*consts, *carry, *over]]
+    known = _known_inputs(jaxpr, [array is not None for array in arrays], first, count)
+    atoms = _known_atoms(jaxpr, known)
+    constant = _known_atoms(jaxpr, [ok and i < first for i, ok in enumerate(known)])
+    read = [atom for atom in _read_by_others(jaxpr, atoms) if atom not in constant]
+    carried = [i for i in range(count) if known[first + i]]
+    elements = [i for i in range(first + count, len(known)) if known[i]]
+    if not steps or not (carried or elements):
+        return NOTHING_KNOWN
+
+    from jax import lax
+
+    def step(state: Any, element: Any) -> Any:
+        given = {i: array for i, array in enumerate(arrays[:first]) if known[i]}
+        given |= {first + i: x for i, x in zip(carried, state, strict=True)}
+        given |= dict(zip(elements, element, strict=True))
+        values = _evaluated(program, {jaxpr.invars[i]: x for i, x in given.items()}, atoms)
+        following = [_read(values, jaxpr.outvars[i]) for i in carried]
+        return following, [values[atom] for atom in read]
+
+    from jax import numpy as jnp
+
+    initial = [_typed(jaxpr.invars[first + i], arrays[first + i]) for i in carried]
+    rows = [arrays[i] for i in elements]
+    last, found = lax.scan(step, initial, [jnp.asarray(r) for r in rows], steps, reverse)
+    stacked = dict(zip(read, found, strict=True))
+    return KnownPart(atoms - constant, stacked, dict(zip(carried, last, strict=True)))
+
+
+def inputs_behind(jaxpr: Jaxpr, wanted: set[Atom]) -> set[int]:
+    """The numbers of the inputs that some values of a program depend on."""
+    needed = set(wanted)
+    for equation in reversed(jaxpr.eqns):
+        if needed.intersection(equation.outvars):
+            needed.update(atom for atom in equation.invars if not is_literal(atom))
+    return {i for i, atom in enumerate(jaxpr.invars) if atom in needed}
+
+
+def _known_inputs(jaxpr: Jaxpr, given: Sequence[bool], first: int, count: int) -> list[bool]:
+    """Which inputs are known in every step: what is carried must stay known."""
+    known = list(given)
+    while True:
+        atoms = _known_atoms(jaxpr, known)
+        stays = [is_literal(atom) or atom in atoms for atom in jaxpr.outvars[:count]]
+        found = [
+            ok and (not first <= i < first + count or stays[i - first])
+            for i, ok in enumerate(known)
+        ]
+        if found == known:
+            return known
+        known = found
+
+
+def _known_atoms(jaxpr: Jaxpr, known: Sequence[bool]) -> set[Atom]:
+    """The values that depend on known inputs alone."""
+    atoms = set(jaxpr.constvars)
+    atoms.update(atom for atom, ok in zip(jaxpr.invars, known, strict=True) if ok)
+    for equation in jaxpr.eqns:
+        plain = all(is_literal(atom) or atom in atoms for atom in equation.invars)
+        if plain and not has_stop(equation):
+            atoms.update(equation.outvars)
+    return atoms
+
+
+def _read_by_others(jaxpr: Jaxpr, atoms: set[Atom]) -> list[Atom]:
+    """The known values that equations of others read, or that are results, each once."""
+    readers: list[Iterable[Atom]] = [
+        equation.invars for equation in jaxpr.eqns if not atoms.issuperset(equation.outvars)
+    ]
+    every = [atom for inputs in [*readers, jaxpr.outvars] for atom in inputs]
+    return list(dict.fromkeys(x for x in every if not is_literal(x) and x in atoms))
+
+
+def _evaluated(
+    program: ClosedJaxpr, given: Mapping[Atom, Any], atoms: set[Atom]
+) -> dict[Atom, Any]:
+    jaxpr = open_program(program)
+    values = dict(zip(jaxpr.constvars, getattr(program, "consts", ()), strict=True)) | dict(given)
+    for equation in jaxpr.eqns:
+        if atoms.issuperset(equation.outvars) and equation.outvars:
+            inputs = [_read(values, atom) for atom in equation.invars]
+            values.update(zip(equation.outvars, evaluate(equation, inputs), strict=True))
+    return values
+
+
+def _read(values: Mapping[Atom, Any], atom: Any) -> Any:
+    return atom.val if is_literal(atom) else values[atom]
+
+
+def _typed(atom: Atom, array: Any) -> Any:
+    from jax import numpy as jnp
+
+    dtype: Any = atom.aval.dtype
+    return array if array.dtype == dtype else jnp.asarray(array, dtype)
+
 
 FEW_STEPS = 4
 """Loops of at most so many steps become the blocks of each step."""
@@ -273,8 +403,6 @@ def _numbers(walk: ProgramWalk, x: Operand, atom: Atom) -> Any:
 
 def _deciding(equation: Equation, cond_consts: int, body_consts: int) -> list[bool]:
     """Which inputs of a while loop decide how long it runs."""
-    from gradwire.runtime.interchange.importing.jax.known import inputs_behind
-
     test = open_program(equation.params["cond_jaxpr"])
     body = open_program(equation.params["body_jaxpr"])
     by_test = inputs_behind(test, set(test.outvars))

@@ -1,19 +1,26 @@
 """Rules that users wrote for derivatives: ``jax.custom_jvp`` and ``jax.custom_vjp``.
 
-A rule that is the derivative of the operations needs nothing. One that passes the gradient on
-unchanged, scaled, reversed or clipped becomes the block that does so. Any other that is linear in
-the gradient is imported as it is: the value of the function, and the gradient of ``J(stop(x)) @ x``
-with the J that the rule gives.
+A rule is tried at a few points. One that is the derivative of the operations needs nothing. One
+that passes the gradient on unchanged, scaled, reversed or clipped becomes the block that does so.
+Any other that is linear in the gradient is imported as it is: the value of the function, and the
+gradient of ``J(stop(x)) @ x`` with the J that the rule gives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.jax.jaxprs import dtype_of, open_program
+from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    dtype_of,
+    evaluate,
+    function_of,
+    open_program,
+)
 from gradwire.runtime.interchange.importing.jax.operands import (
     LazyBroadcast,
     Operand,
@@ -21,12 +28,156 @@ from gradwire.runtime.interchange.importing.jax.operands import (
     staged,
 )
 from gradwire.runtime.interchange.importing.jax.places import origin
-from gradwire.runtime.interchange.importing.jax.probing import Probe, is_float
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
     from gradwire.runtime.interchange.importing.staged import Staged
+
+
+WITHIN = 1e-3
+"""Relative difference below which two gradients are one: rules differ by more than rounding."""
+SIZES = (0.01, 1.0, 1000.0)
+"""Of the gradients that rules are tried with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A function with a rule of its own, and points to try it at: an array for each input."""
+
+    equation: Equation
+    program: ClosedJaxpr | Jaxpr
+    points: Sequence[Sequence[Any]]
+
+    @property
+    def floats(self) -> list[int]:
+        """The numbers of the inputs that may get gradient."""
+        return [i for i, atom in enumerate(self.equation.invars) if is_float(atom)]
+
+    @property
+    def is_derivative(self) -> bool:
+        """Whether the rule is what the operations of the function give."""
+        plain = function_of(self.program)
+        for point in self.points:
+            for size in SIZES:
+                ruled, derived = (self.gradients(f, point, size) for f in (self._ruled, plain))
+                if not all(_alike(a, b) for a, b in zip(ruled, derived, strict=True)):
+                    return False
+        return True
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the value is the input itself."""
+        (index,) = self.floats[:1] or (0,)
+        return all(
+            np.array_equal(self._ruled(*point)[0], point[index], equal_nan=True)
+            for point in self.points
+        )
+
+    def scale(self) -> float | None:
+        """The number that the rule multiplies a gradient by, wherever and whatever it is."""
+        found: list[float] = []
+        for point in self.points:
+            for size in SIZES:
+                (gradient,) = self.gradients(self._ruled, point, size)
+                found += (gradient / self.given(point, size)[0]).ravel().tolist()
+        first = found[0] if found else 0.0
+        return first if np.allclose(found, first, rtol=WITHIN, atol=WITHIN) else None
+
+    def limit(self) -> tuple[float, str] | None:
+        """The limit that the rule clips a gradient to, and whether by value or by norm."""
+        point = self.points[0]
+        (given,) = self.given(point, SIZES[-1])
+        (clipped,) = self.gradients(self._ruled, point, SIZES[-1])
+        most = float(np.abs(clipped).max(initial=0))
+        length, whole = float(np.linalg.norm(clipped)), float(np.linalg.norm(given))
+        for limit, by, expected in (
+            (most, "value", np.clip(given, -most, most)),
+            (length, "norm", given * (length / whole)),
+        ):
+            if 0 < limit and _alike(clipped, expected) and self._passes(point, limit / 100):
+                return limit, by
+        return None
+
+    def gradients(
+        self, function: Callable[..., list[Any]], point: Sequence[Any], size: float
+    ) -> list[Array]:
+        """What the float inputs get for gradients of about that size."""
+        back = self.back(function, point)
+        return [np.asarray(x) for x in back(*self.given(point, size))]
+
+    def back(
+        self, function: Callable[..., list[Any]], point: Sequence[Any]
+    ) -> Callable[..., tuple[Any, ...]]:
+        """From gradients of the float outputs to those of the float inputs."""
+        import jax
+
+        back = jax.vjp(self.of_floats(function, point), *(point[i] for i in self.floats))[1]
+        return lambda *given: tuple(back(list(given)))
+
+    def of_floats(
+        self, function: Callable[..., list[Any]], point: Sequence[Any]
+    ) -> Callable[..., list[Any]]:
+        """The float outputs as a function of the float inputs alone."""
+
+        def outputs(*arrays: Any) -> list[Any]:
+            every = list(point)
+            for index, array in zip(self.floats, arrays, strict=True):
+                every[index] = array
+            pairs = zip(function(*every), self.equation.outvars, strict=True)
+            return [x for x, atom in pairs if is_float(atom)]
+
+        return outputs
+
+    def given(self, point: Sequence[Any], size: float) -> list[Array]:
+        """Gradients of the float outputs, the same at every call."""
+        draw = np.random.default_rng(1)
+        return [
+            (size * draw.standard_normal(atom.aval.shape)).astype(dtype_of(atom))
+            for atom in self.equation.outvars
+            if is_float(atom)
+        ]
+
+    def _ruled(self, *arrays: Any) -> list[Any]:
+        return evaluate(self.equation, arrays)
+
+    def tangents(self, by_jvp: bool) -> ClosedJaxpr:
+        """The program that gives ``J(x) @ t`` for all inputs x and float inputs t.
+
+        Raises an error of JAX where a rule for gradients is not linear in them.
+        """
+        import jax
+
+        def program(point: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            if by_jvp:
+                primals = [point[i] for i in self.floats]
+                return jax.jvp(self.of_floats(self._ruled, point), primals, list(tangents))[1]
+            outputs = [x for x in self.equation.outvars if is_float(x)]
+            like = [jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype) for x in outputs]
+            transposed = jax.linear_transpose(self.back(self._ruled, point), *like)
+            return transposed(tuple(tangents))
+
+        point = list(self.points[0])
+        made: ClosedJaxpr = jax.make_jaxpr(program)(point, [point[i] for i in self.floats])
+        return made
+
+    def _passes(self, point: Sequence[Any], size: float) -> bool:
+        (gradient,) = self.gradients(self._ruled, point, size / 10)
+        return _alike(gradient, self.given(point, size / 10)[0])
+
+
+def is_float(atom: Atom) -> bool:
+    """Whether a value may carry gradient."""
+    return dtype_of(atom).startswith(("float", "bfloat"))
+
+
+def _alike(a: Array, b: Array) -> bool:
+    """Whether two gradients agree where both are finite."""
+    both = np.isfinite(a) & np.isfinite(b)
+    scale = float(np.abs(b[both]).max(initial=0))
+    return bool(np.allclose(a[both], b[both], rtol=WITHIN, atol=WITHIN * scale))
+
 
 _NO_TRANSPOSE = (AssertionError, NotImplementedError, TypeError, ValueError)
 """What JAX raises for a rule that is not linear in the gradient."""

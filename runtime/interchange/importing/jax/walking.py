@@ -11,6 +11,7 @@ import numpy as np
 
 from gradwire.runtime.engine.interruption import until_cancelled
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.jax.calls import DEVICES, STRUCTURES
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
     CALLS,
     Literal,
@@ -21,7 +22,7 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     live_equations,
     open_program,
 )
-from gradwire.runtime.interchange.importing.jax.known import NOTHING_KNOWN
+from gradwire.runtime.interchange.importing.jax.loops import NOTHING_KNOWN
 from gradwire.runtime.interchange.importing.jax.operands import (
     LazyBroadcast,
     OpaqueOutput,
@@ -31,17 +32,15 @@ from gradwire.runtime.interchange.importing.jax.operands import (
     held,
     staged,
 )
-from gradwire.runtime.interchange.importing.jax.operations.devices import DEVICES
-from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from gradwire.runtime.interchange.importing.jax.operations import ELEMENTWISE, LAZY, WHOLE
 from gradwire.runtime.interchange.importing.jax.patterns import recognised
 from gradwire.runtime.interchange.importing.jax.places import CallCounter, modules, written
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
-    from gradwire.runtime.interchange.importing.jax.known import KnownPart
-    from gradwire.runtime.interchange.importing.jax.recorded.regions import JaxRegions
-    from gradwire.runtime.interchange.importing.jax.recorded.replay import Place
+    from gradwire.runtime.interchange.importing.jax.loops import KnownPart
+    from gradwire.runtime.interchange.importing.jax.recorded import JaxRegions, Place
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -71,11 +70,8 @@ class JaxprFrame:
 class ProgramWalk:
     """One import of a program and of all that it calls."""
 
-    def __init__(
-        self, stage: Stage, structures: Mapping[str, Structure], regions: JaxRegions | None = None
-    ) -> None:
+    def __init__(self, stage: Stage, regions: JaxRegions | None = None) -> None:
         self.stage = stage
-        self._structures = structures
         self._calls = CallCounter()
         self._here: list[str] = []
         """The modules around the equation that is being walked."""
@@ -205,12 +201,12 @@ class ProgramWalk:
         if outputs is not None:
             return outputs
         if name in CALLS:
-            return self._structures[name](self, equation, inputs)
+            return STRUCTURES[name](self, equation, inputs)
         if any(isinstance(x, OpaqueOutput) for x in inputs):
             raise UnsupportedError(name, "no block carries complex numbers")
-        if name in self._structures:
+        if name in STRUCTURES:
             with self.unrecorded():
-                return self._structures[name](self, equation, inputs)
+                return STRUCTURES[name](self, equation, inputs)
         wires = [self.wire(x, equation) for x in inputs]
         shapes = [atom.aval.shape for atom in equation.outvars]
         if name in LAZY:

@@ -12,8 +12,9 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
 from gradwire.runtime.interchange.importing.keras.archive import read_archive
 from gradwire.runtime.interchange.importing.keras.call import LayerCall
+from gradwire.runtime.interchange.importing.keras.functions import OPERATIONS
 from gradwire.runtime.interchange.importing.keras.images import Layouts
-from gradwire.runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
+from gradwire.runtime.interchange.importing.keras.layers import LAYERS
 from gradwire.runtime.interchange.importing.keras.model import KerasEntry, Layer, Model, model_of
 from gradwire.runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
 from gradwire.runtime.interchange.importing.keras.variables import KerasVariables

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradwire as gw
-from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from gradwire.runtime.interchange.importing.jax.operations import ELEMENTWISE, LAZY, WHOLE
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402

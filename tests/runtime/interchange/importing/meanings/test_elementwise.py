@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gradwire.runtime.interchange.importing.keras.layers.table import OPERATIONS
+from gradwire.runtime.interchange.importing.keras.functions import OPERATIONS
 from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.stage import Stage

@@ -16,7 +16,7 @@ from jax import lax
 
 from gradwire.runtime.interchange.importing.jax.jaxprs import CALLS
 from gradwire.runtime.interchange.importing.jax.operands import LazyBroadcast, block_dtype
-from gradwire.runtime.interchange.importing.jax.operations.table import ELEMENTWISE, LAZY, WHOLE
+from gradwire.runtime.interchange.importing.jax.operations import ELEMENTWISE, LAZY, WHOLE
 from tests.runtime.interchange.importing.rows.comparing import (
     ARRAYS,
     Case,

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from gradwire.runtime.interchange.importing.keras.call import LayerCall
 from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.functions import OPERATIONS
 from gradwire.runtime.interchange.importing.keras.images import Layouts
-from gradwire.runtime.interchange.importing.keras.layers.table import LAYERS, OPERATIONS
+from gradwire.runtime.interchange.importing.keras.layers import LAYERS
 from tests.runtime.interchange.importing.rows import formulas
 from tests.runtime.interchange.importing.rows.comparing import ARRAYS, Case, Given
 from tests.runtime.interchange.importing.rows.formulas import Formula, of

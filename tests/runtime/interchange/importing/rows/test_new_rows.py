@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.keras.layers import table as keras
+from gradwire.runtime.interchange.importing.keras import functions as keras
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.meanings import ordering, reductions, shapes
 from gradwire.runtime.interchange.importing.mxnet import operators as mxnet

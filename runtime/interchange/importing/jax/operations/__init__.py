@@ -1,1 +1,0 @@
-"""What each primitive of JAX is in blocks, by family."""

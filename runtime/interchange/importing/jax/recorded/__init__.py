@@ -1,1 +1,0 @@
-"""Equations that no block computes, as they were in the run that was captured."""

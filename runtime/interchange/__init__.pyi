@@ -1,4 +1,4 @@
-from gradwire.runtime.interchange.export.files import (
+from gradwire.runtime.interchange.export.source import (
     ENDINGS as ENDINGS,
     exported_files as exported_files,
 )

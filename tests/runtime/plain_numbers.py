@@ -68,7 +68,7 @@ def refusals() -> dict[str, str]:
     from gradwire.runtime.cli.processes import joined, run_of
     from gradwire.runtime.cli.programs.fix import fix
     from gradwire.runtime.cli.programs.mcp import mcp
-    from gradwire.runtime.interchange.export.files import exported_files
+    from gradwire.runtime.interchange.export.source import exported_files
     from gradwire.runtime.interchange.importing.formats import import_here
     from gradwire.runtime.interchange.importing.options import DEFAULTS
     from gradwire.runtime.training.studies.cluster import on_cluster

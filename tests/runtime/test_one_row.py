@@ -18,9 +18,8 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.scalars import NativeScalarTask
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
-from gradwire.runtime.interchange.export.files import exported_files
 from gradwire.runtime.interchange.export.rows import ExportError
-from gradwire.runtime.interchange.export.source import export_source
+from gradwire.runtime.interchange.export.source import export_source, exported_files
 from gradwire.runtime.lessons.derivative.notation import PLAIN, FormulaText
 from gradwire.runtime.lessons.derivative.rules import rules
 from gradwire.runtime.publish.living.data import living_data

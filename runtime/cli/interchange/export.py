@@ -11,8 +11,12 @@ from gradwire.runtime.cli.arguments import DiagramFile, output_option
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
-from gradwire.runtime.interchange.export.files import ENDINGS, exported_files
-from gradwire.runtime.interchange.export.source import TARGETS, export_source
+from gradwire.runtime.interchange.export.source import (
+    ENDINGS,
+    TARGETS,
+    export_source,
+    exported_files,
+)
 from gradwire.runtime.publish.printable import visible
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.export.code import listed, remark, string
+from gradwire.runtime.interchange.export.naming import Naming, Sources
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.export.content import ExportContent
     from gradwire.runtime.interchange.export.writing import SourceWriter
 
+_STANDARD = {
+    "math.": "import math",
+    "@partial": "from functools import partial",
+    "Path(": "from pathlib import Path",
+}
+"""Imports of Python's own, each by a text that only what needs it has."""
 _CALLS = re.compile(r"\b(_[A-Za-z_0-9]+)(?:\.apply)?\(")
 
 
@@ -40,16 +47,19 @@ def data_texts(content: ExportContent, writer: SourceWriter) -> dict[Value, str]
 
 def data(content: ExportContent, writer: SourceWriter) -> str:
     """The tables of parameters and of inputs."""
-    parameters = table(
-        "PARAMETERS",
-        {path: writer.stored(array, path) for path, array in content.parameters.items()},
-    )
+    values = {path: writer.stored(array, path) for path, array in content.parameters.items()}
     trainable = listed("TRAINABLE = [", [string(path) for path in content.trainable], "]")
     return (
-        f"{parameters}\n{quoted('The initial values of all variables.')}\n\n"
+        f"{parameters(values)}\n"
         f"{trainable}\n{quoted('The variables that are trained; the others are frozen.')}\n\n"
         f"{inputs(content, writer)}"
     )
+
+
+def parameters(values: Mapping[str, str]) -> str:
+    """The table of variables."""
+    about = quoted("The initial values of all variables.")
+    return f"{dictionary('PARAMETERS = ', values)}\n{about}\n"
 
 
 def inputs(content: ExportContent, writer: SourceWriter) -> str:
@@ -59,7 +69,7 @@ def inputs(content: ExportContent, writer: SourceWriter) -> str:
         for path, array in content.inputs.items()
     }
     about = quoted("What is fed, for example: one batch of data.")
-    return f"{table('INPUTS', items)}\n{about}\n"
+    return f"{dictionary('INPUTS = ', items)}\n{about}\n"
 
 
 def quoted(text: str) -> str:
@@ -90,14 +100,14 @@ def called_helpers(helpers: Mapping[str, str], *texts: str) -> list[str]:
     return [text for name, text in helpers.items() if name in found]
 
 
-def result(name: str, items: Mapping[str, str]) -> str:
-    """A statement that makes a dictionary, within a function."""
-    return listed(f"{name} = {{", [f"{string(key)}: {text}" for key, text in items.items()], "}")
-
-
 def returned(items: Mapping[str, str]) -> str:
     """A statement that returns a dictionary."""
-    return listed("return {", [f"{string(key)}: {text}" for key, text in items.items()], "}")
+    return dictionary("return ", items)
+
+
+def dictionary(before: str, items: Mapping[str, str]) -> str:
+    """A dictionary behind ``name = `` or ``return ``."""
+    return listed(f"{before}{{", [f"{string(key)}: {text}" for key, text in items.items()], "}")
 
 
 def ends(content: ExportContent) -> Sequence[PortPath]:
@@ -110,14 +120,57 @@ def ends(content: ExportContent) -> Sequence[PortPath]:
     return [port for port in program.ports if port not in read] or list(program.ports)
 
 
+def read(
+    content: ExportContent, leaves: Mapping[Value, str], step: str
+) -> tuple[str, Mapping[Value, str]]:
+    """The argument for the step, where random numbers count by it, and how leaves are read.
+
+    The step is the first leaf: it gets its name in any case.
+    """
+    counter = content.program.trace.step
+    return ("", leaves) if counter is None else (", step=0", {counter: step, **leaves})
+
+
+def forward(content: ExportContent, writer: SourceWriter, leaves: Mapping[Value, str]) -> list[str]:
+    """The statements of the pass forward: to the losses, or to what nothing reads."""
+    program, graph = content.program, writer.graph
+    values = {str(port): graph.real(program.ports[port]) for port in ends(content)}
+    lines, code = writer.body(values.values(), leaves, Naming(graph, Sources()))
+    about = "The losses, by port."
+    if not content.heads:
+        about = "What nothing reads, by port: the diagram has no loss."
+    found = {port: code[value].text for port, value in values.items()}
+    return [quoted(about), *lines, "", returned(found)]
+
+
+def assembled(
+    content: ExportContent,
+    writer: SourceWriter,
+    arrays_file: str,
+    imports: Mapping[str, str],
+    data: str,
+    parts: Sequence[str],
+    setup: str = "",
+) -> str:
+    """The whole module: ``parts`` behind what they call, ``setup`` before all arrays.
+
+    ``imports`` are of libraries, each by a text that only what needs it has.
+    """
+    pages = list(writer.functions.values())
+    helpers = called_helpers(writer.target.helpers, *pages, *parts)
+    loads = f"{arrays_line(arrays_file)}\n" if writer.arrays else ""
+    whole = "".join((loads, *helpers, *pages, *parts))
+    first, others = (
+        [line for mark, line in known.items() if mark in whole] for known in (_STANDARD, imports)
+    )
+    lines = "\n".join([*first, "", *others] if first else others)
+    top = f"{heading(content, writer.target.title)}\n{lines}\n\n{setup}{loads}{data}"
+    return joined([top, *helpers, *pages, *parts])
+
+
 def joined(parts: Iterable[str]) -> str:
     """Parts of a module with two empty lines between them."""
     return "\n\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
-
-
-def table(name: str, items: Mapping[str, str]) -> str:
-    """A dictionary of the module."""
-    return listed(f"{name} = {{", [f"{string(key)}: {v}" for key, v in items.items()], "}")
 
 
 def numbered(names: Sequence[str]) -> str:

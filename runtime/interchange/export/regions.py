@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Sequence, Set
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 Item: TypeAlias = "Value | ExportRegion | ExportLoop"
 SMALL = 2
 """Steps up to which the use of a page is no function of its own."""
+LARGE = 40
+"""Steps from which a block is a function of its own."""
 
 
 @dataclass(eq=False)
@@ -32,6 +35,26 @@ class ExportRegion:
     def values(self) -> list[Value]:
         """All values, those of the functions that it calls among them."""
         return [value for item in self.items for value in values_of(item)]
+
+    def wanted(
+        self, inner: ExportRegion, outputs: Set[Value], graph: ExportGraph
+    ) -> frozenset[Value]:
+        """What a region inside must give: what is read outside it, and outputs."""
+        others = [v for item in self.items if item is not inner for v in values_of(item)]
+        read = {x for value in others for x in graph.inputs(value)}
+        return frozenset(x for x in inner.values() if x in read or x in outputs)
+
+    def ends(
+        self, graph: ExportGraph, wanted: Set[Value], given: Container[Value] = ()
+    ) -> tuple[list[Value], list[Value]]:
+        """What it reads and isn't ``given``, and which of its values are wanted."""
+        inside = self.values()
+        members = set(inside)
+        read = dict.fromkeys(x for value in inside for x in graph.inputs(value))
+        arguments = [
+            x for x in read if x not in members and x not in given and graph.number(x) is None
+        ]
+        return arguments, [value for value in inside if value in wanted]
 
 
 @dataclass(eq=False)
@@ -178,6 +201,13 @@ class Divider:
         return order, [key for key in groups if key not in placed]
 
 
-def uses_of(uses: Iterable[Sequence[InstancePath]]) -> frozenset[InstancePath]:
-    """All uses of pages but the root."""
-    return frozenset(use for several in uses for use in several if use)
+def divided(graph: ExportGraph, values: Sequence[Value]) -> ExportRegion:
+    """The region of the whole, where blocks of many steps, such as random numbers, are functions
+    too.
+    """
+    program = graph.program
+    owners = (value.owner for value in values if value.index < program.forward_end)
+    counts = Counter(owner for owner in owners if isinstance(owner, str))
+    large = (InstancePath(path) for path, count in counts.items() if count >= LARGE)
+    uses = (use for several in program.flat.uses.values() for use in several if use)
+    return Divider(frozenset((*uses, *large)), graph).divide(values)

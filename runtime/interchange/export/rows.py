@@ -17,14 +17,18 @@ from gradwire.runtime.interchange.export.code import (
     Code,
     axes_text,
     index_text,
+    is_nothing,
+    nested,
     number_text,
     shape_text,
+    slices_text,
+    string,
 )
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.interchange.export.loops import WriteLoop
+    from gradwire.runtime.interchange.export.code import WriteLoop
 
 Writer: TypeAlias = "Callable[[Value, Sequence[Code]], str]"
 
@@ -48,12 +52,15 @@ class SpelledRow:
         return Code(self.write(value, operands), atomic=not self.infix)
 
 
-def call(template: str, *, remark: str = "") -> SpelledRow:
-    """A row from a format string: ``{0}`` is the first operand, ``{0:p}`` the same in brackets."""
-    return SpelledRow(lambda value, operands: template.format(*operands), remark=remark)
-
-
-_KNOWN = ("shape", "dtype", "window")
+Choice: TypeAlias = "Callable[[Value], str]"
+"""Chooses a spelling by the value."""
+Row: TypeAlias = "str | Choice | SpelledRow"
+"""What a table has for a primitive: a spelling, with a remark as its comment, or what gives one."""
+STOP = "  # a stop: no gradient goes back from here"
+SURROGATE = "  # the first one's value, the second one's gradient"
+CLIP = "  # the gradient is limited on its way back"
+LOSS = "  # a loss: the backward pass begins here"
+_KNOWN = ("shape", "dtype", "window", "slices", "equation")
 """What a spelling may say of any value; ``inputs`` are all of its operands."""
 _INPUTS = {"a": 0, "b": 1, "c": 2}
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
@@ -65,6 +72,7 @@ def spelled(text: str, target: ExportTarget, elementwise: bool) -> SpelledRow:
 
     Operands are put in brackets unless they stand alone, as arguments do.
     """
+    text, _, remark = text.partition("  # ")
     top = ast.parse(text, mode="eval").body
     nodes = list(ast.walk(top))
     alone = {top, *(child for node in nodes for child in _enclosed(node))}
@@ -90,7 +98,8 @@ def spelled(text: str, target: ExportTarget, elementwise: bool) -> SpelledRow:
             end = stop
         return target.wrapped(value, "".join(parts) + text[end:])
 
-    return SpelledRow(write, isinstance(top, _OPERATIONS), elementwise and _takes_numbers(top))
+    numbers = elementwise and _takes_numbers(top)
+    return SpelledRow(write, isinstance(top, _OPERATIONS), numbers, remark)
 
 
 def _enclosed(node: ast.AST) -> Sequence[ast.expr]:
@@ -132,14 +141,21 @@ def reshape(kept: str) -> SpelledRow:
     return SpelledRow(write)
 
 
-def transpose(method: str) -> SpelledRow:
-    """A row that permutes axes; a matrix is just transposed."""
+def transposed(text: str) -> Choice:
+    """Axes that are permuted; a matrix is just transposed."""
+    return lambda value: "a.T" if value.attributes["axes"] == (1, 0) else text
 
-    def write(value: Value, operands: Sequence[Code]) -> str:
-        axes = value.attributes["axes"]
-        return f"{operands[0]:p}.T" if axes == (1, 0) else f"{operands[0]:p}.{method}({axes})"
 
-    return SpelledRow(write)
+def loss_head(text: str) -> Choice:
+    """A loss: nothing where its gradient is 1 anyway, since nothing reads it."""
+
+    def choose(value: Value) -> str:
+        how, later = value.attributes, value.trace.values[value.index + 1 :]
+        is_read = any(x is value for other in later for x in other.inputs)
+        plain = (how["scale"], how["normalization"]) == (1.0, "none") and not is_read
+        return f"{'a' if plain else text}{LOSS}"
+
+    return choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,20 +164,14 @@ class ExportTarget:
 
     name: str
     title: str
-    rows: Mapping[str, SpelledRow]
+    xp: str
+    """The module of arrays: np, torch or jnp."""
+    rows: Mapping[str, Row]
     """What takes more than the expression that a primitive's row could have."""
     helpers: Mapping[str, str]
     """Functions that rows call, by name: they are written where they are called."""
     dtype: Callable[[str], str]
     """The name of a dtype."""
-    number: Callable[[Array], str]
-    """A number of a dtype."""
-    full: Callable[[tuple[int, ...], Array], str]
-    """An array that has one number everywhere."""
-    array: Callable[[Array], str]
-    """A small array."""
-    arange: Callable[[Array], str]
-    """An array of 0, 1, 2, ...."""
     loop: WriteLoop
     """A loop."""
     storable: Callable[[Array], Array] = lambda array: array
@@ -171,11 +181,38 @@ class ExportTarget:
     reserved: frozenset[str] = field(default_factory=frozenset)
     """Names that the source uses itself."""
 
+    def array(self, array: Array) -> str:
+        """A small array."""
+        made = "tensor" if self.xp == "torch" else "array"
+        return self._made(made, nested(array), array)
+
+    def number(self, number: Array) -> str:
+        """A number of a dtype."""
+        if self.xp == "torch":
+            return self.array(number)
+        return f"{self.dtype(str(number.dtype))}({number_text(number)})"
+
+    def full(self, shape: tuple[int, ...], number: Array) -> str:
+        """An array that has one number everywhere."""
+        made = "zeros" if is_nothing(number) else "ones" if number == 1 else "full"
+        given = f", {number_text(number)}" if made == "full" else ""
+        return self._made(made, shape_text(shape) + given, number)
+
+    def arange(self, array: Array) -> str:
+        """An array of 0, 1, 2, ...."""
+        return f"{self.xp}.arange({array.size}, dtype={self.dtype(str(array.dtype))})"
+
+    def _made(self, function: str, given: str, like: Array) -> str:
+        keyword = "dtype=" if self.xp == "torch" else ""
+        return f"{self.xp}.{function}({given}, {keyword}{self.dtype(str(like.dtype))})"
+
     def row(self, value: Value) -> SpelledRow:
         """The row of a value's primitive. Raises ExportError where there is none."""
         primitive = value.primitive
         if primitive.name in self.rows and is_own(primitive.kernel):
-            return self.rows[primitive.name]
+            row = self.rows[primitive.name]
+            row = row(value) if callable(row) else row
+            return spelled(row, self, False) if isinstance(row, str) else row
         text = getattr(primitive.spelling, self.name)
         if isinstance(text, str):
             return spelled(text, self, primitive.elementwise)
@@ -199,13 +236,17 @@ class ExportTarget:
                 return axes_text(how["axes"])
             case "index":
                 return index_text(how["index"])
-            case "fill":
-                return number_text(np.asarray(how["fill"]))
+            case "slices":
+                return slices_text(how["index"])
+            case "fill" | "threshold":
+                return number_text(np.asarray(how[name]))
+            case "equation":
+                return string(f"{','.join(how['terms'])}->{how['output']}")
             case "window":
                 return repr(how["geometry"].window)
             case "geometry":
                 return ", ".join(map(repr, how["geometry"][1:4]))
-        return repr(how[name])
+        return string(how[name]) if isinstance(how[name], str) else repr(how[name])
 
 
 class ExportError(RunError):

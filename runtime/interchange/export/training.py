@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.diagram.training import (
     Clip,
@@ -15,6 +15,7 @@ from gradwire.runtime.diagram.training import (
 from gradwire.runtime.interchange.export.code import (
     INDENT,
     Names,
+    deeper,
     identifier,
     indented,
     listed,
@@ -193,33 +194,19 @@ def _round(trained: TrainedNames) -> str:
         'state["round"] += 1',
         "losses = {}",
     ]
-    simultaneous = recipe.training.order == "simultaneous"
-    gathered: dict[str, str] = {}
-    if simultaneous:
-        for rule, run, update in trained.rules:
-            gathered[update] = f"gradients_of_{identifier(update)}"
-            call = _call(rule, run)
-            lines += every_nth(
-                rule.rule.every,
-                [f"found, {gathered[update]} = {call}", "losses = {**found, **losses}"],
-            )
+    kept = "losses = {**found, **losses}"
+    turns = []
     for rule, run, update in trained.rules:
-        pass_ = [f"found, gradients = {_call(rule, run)}", "losses = {**found, **losses}"]
-        move = f'parameters = {update}(parameters, gradients, state["{update}"])'
-        given = f'parameters = {update}(parameters, {gathered.get(update)}, state["{update}"])'
-        times = rule.rule.steps
-        if simultaneous:
-            turn = [given]
-            times -= 1
-        else:
-            turn = []
-        if times == 1:
-            turn += [*pass_, move]
-        elif times:
-            turn += [f"for _ in range({times}):", *(INDENT + line for line in (*pass_, move))]
-        lines += every_nth(rule.rule.every, turn)
+        call, own = _call(rule, run), f"gradients_of_{identifier(update)}"
+        move, first = (
+            f'parameters = {update}(parameters, {given}, state["{update}"])'
+            for given in ("gradients", own)
+        )
+        again = [f"found, gradients = {call}", kept, move]
+        turns.append(Turn(rule.rule, [f"found, {own} = {call}", kept], first, again))
+    lines += turn_lines(turns, recipe.training.order == "simultaneous", 'state["round"]')
     for number, (average, pairs) in enumerate(recipe.averages, 1):
-        lines += every_nth(average.every, list(_averaged(average, pairs, number)))
+        lines += every_nth(average.every, list(_averaged(average, pairs, number)), 'state["round"]')
     lines.append("return parameters, losses")
     return f"def train_round(parameters, state, batch=lambda step: INPUTS):\n{indented(lines)}"
 
@@ -231,11 +218,39 @@ def _call(rule: ResolvedRule, run: str) -> str:
     return f"_collect({run}, parameters, state, batch, {rule.rule.accumulate}, mean={mean})"
 
 
-def every_nth(every: int, lines: list[str], number: str = 'state["round"]') -> list[str]:
+class Turn(NamedTuple):
+    """The statements of an optimiser in a round."""
+
+    rule: OptimiserRule
+    ahead: list[str]
+    """A pass before all updates, where these are simultaneous."""
+    update: str
+    """The update by the gradients of that pass."""
+    again: list[str]
+    """A pass, and an update by it."""
+
+
+def turn_lines(turns: Sequence[Turn], simultaneous: bool, number: str) -> list[str]:
+    """The passes and updates of a round; ``number`` is that of the round."""
+    lines = []
+    for turn in turns if simultaneous else ():
+        lines += every_nth(turn.rule.every, turn.ahead, number)
+    for turn in turns:
+        own = [turn.update] if simultaneous else []
+        times = turn.rule.steps - len(own)
+        if times == 1:
+            own += turn.again
+        elif times:
+            own += [f"for _ in range({times}):", *deeper(turn.again)]
+        lines += every_nth(turn.rule.every, own, number)
+    return lines
+
+
+def every_nth(every: int, lines: list[str], number: str) -> list[str]:
     """Statements for some rounds only, whose ``number`` counts from 1."""
     if every == 1 or not lines:
         return lines
-    return [f"if {number} % {every} == 0:", *(INDENT + line for line in lines)]
+    return [f"if {number} % {every} == 0:", *deeper(lines)]
 
 
 def _averaged(average: Average, pairs: Sequence[tuple[str, str]], number: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from gradwire.runtime.interchange.export.code import (
     INLINE,
     WIDTH,
     Code,
+    LoopText,
     Names,
     identifier,
     indented,
@@ -29,12 +30,10 @@ from gradwire.runtime.interchange.export.code import (
     remark,
     string,
 )
-from gradwire.runtime.interchange.export.loops import LoopText
 from gradwire.runtime.interchange.export.regions import (
-    Divider,
     ExportLoop,
     ExportRegion,
-    uses_of,
+    divided,
     values_of,
 )
 from gradwire.runtime.interchange.export.rows import ExportError
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
 
 SHORT = 56
 """Characters up to which an expression may become a part of another."""
-LARGE = 40
-"""Steps from which a block is a function of its own."""
 FEW = 4
 """Elements up to which an array of one number is written out."""
 BACK = "back through "
@@ -101,11 +98,8 @@ class SourceWriter:
         """
         graph = self.graph
         outputs = [graph.real(value) for value in outputs]
-        end = graph.program.forward_end
         values = graph.needed(outputs)
-        large = self._large(value for value in values if value.index < end)
-        uses = uses_of(graph.program.flat.uses.values()) | large
-        root = Divider(uses, graph).divide(values)
+        root = divided(graph, values)
         attributes = self.prepare(root, frozenset(outputs))
         names = Names(set(self._locals), local=True)
         used = {x for value in values for x in graph.inputs(value)} | set(outputs)
@@ -126,11 +120,6 @@ class SourceWriter:
     def prepare(self, root: ExportRegion, outputs: frozenset[Value]) -> Mapping[Value, str]:
         """Leaves that are read without a name of their own, and how; all regions are known."""
         return {}
-
-    def _large(self, values: Iterable[Value]) -> frozenset[InstancePath]:
-        """Blocks of many steps, such as random numbers: they are functions of their own."""
-        counts = Counter(value.owner for value in values if isinstance(value.owner, str))
-        return frozenset(InstancePath(path) for path, count in counts.items() if count >= LARGE)
 
     def constant(self, value: Value) -> Code:
         """A value that is one known number everywhere."""
@@ -158,7 +147,7 @@ class SourceWriter:
         self, region: ExportRegion, naming: Naming, wanted: frozenset[Value]
     ) -> FunctionCall:
         """The function of a region, written unless there is one with the same text."""
-        arguments, outputs = self.ends(region, wanted)
+        arguments, outputs = region.ends(self.graph, wanted)
         given, lines = self.definition(region, naming, arguments, outputs, {})
         stem, what = self._called(region)
         title = f"{'Back through the' if region.backward else 'The'} {what}."
@@ -178,18 +167,6 @@ class SourceWriter:
     def fresh(self, stem: str) -> str:
         """A name of the module that nothing else has."""
         return self._names.fresh(stem, "_v")
-
-    def ends(
-        self, region: ExportRegion, wanted: frozenset[Value], given: Container[Value] = ()
-    ) -> tuple[list[Value], list[Value]]:
-        """What a region reads and isn't ``given`` to it, and which of its values are wanted."""
-        inside = region.values()
-        members = set(inside)
-        read = dict.fromkeys(x for value in inside for x in self.graph.inputs(value))
-        arguments = [
-            x for x in read if x not in members and x not in given and self.graph.number(x) is None
-        ]
-        return arguments, [value for value in inside if value in wanted]
 
     def definition(
         self,
@@ -376,16 +353,7 @@ class _Function:
         return (self.code.get(found) or self.writer.constant(value)).text
 
     def _call(self, region: ExportRegion) -> str:
-        members = set(region.values())
-        graph = self.writer.graph
-        outside = {
-            x
-            for item in self.region.items
-            if item is not region
-            for v in values_of(item)
-            for x in graph.inputs(v)
-        }
-        wanted = frozenset(members & (outside | self.outputs))
+        wanted = self.region.wanted(region, self.outputs, self.writer.graph)
         called = self.writer.function(region, self.naming, wanted)
         arguments = [self.code[x].text for x in called.arguments]
         for value in called.outputs:

@@ -9,7 +9,6 @@ from gradwire.runtime.calculus import passes_gradient
 from gradwire.runtime.interchange.export import module
 from gradwire.runtime.interchange.export.code import indented, listed, string
 from gradwire.runtime.interchange.export.graph import ExportGraph
-from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.systems.jax_rows import JAX
 from gradwire.runtime.interchange.export.training import TrainedNames, training_source
 from gradwire.runtime.interchange.export.writing import SourceWriter
@@ -22,6 +21,14 @@ _MODULE_NAMES = ("ARRAYS", "PARAMETERS", "TRAINABLE", "INPUTS", "CONNECTED", "pa
                  "losses", "outputs", "loss_and_gradients")  # fmt: skip
 
 
+_IMPORTS = {
+    "": "import jax\nfrom jax import numpy as jnp",
+    "lax.": "from jax import lax",
+    "load_file": "from safetensors.flax import load_file",
+}
+_SETUP = 'jax.config.update("jax_enable_x64", True)\n\n'
+
+
 def jax_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The source, and its large arrays."""
     writer = SourceWriter(JAX, ExportGraph(content.program, content.known, reads_all=True))
@@ -29,50 +36,17 @@ def jax_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str,
     trained = TrainedNames(content, "loss_and_gradients")
     writer.reserve(trained.names)
     data = module.data(content, writer)
-    counted = content.program.trace.step is not None
-    functions = [_forward(content, writer)]
+    step, leaves = module.read(content, module.leaf_texts(content, writer), "jnp.uint32(step)")
+    name = "losses" if content.heads else "outputs"
+    lines = module.forward(content, writer, leaves)
+    parts = [f"def {name}(parameters=PARAMETERS, inputs=INPUTS{step}):\n{indented(lines)}"]
     if content.heads:
-        functions.append(_gradients("step" if counted else ""))
+        parts.append(_gradients("step" if step else ""))
         data += "\n" + _connected(content)
-        functions += [_own(trained, *own, counted=counted) for own in trained.passes]
-        functions += training_source(trained, "jnp")
-    pages = list(writer.functions.values())
-    helpers = module.called_helpers(JAX.helpers, *pages, *functions)
-    whole = "".join((*helpers, *pages, *functions))
-    first = ["import math"] if "math." in whole else []
-    first += ["from functools import partial"] if "@partial" in whole else []
-    first += ["from pathlib import Path"] if writer.arrays else []
-    first += [""] if first else []
-    imports = [*first, "import jax", "from jax import numpy as jnp"]
-    imports += ["from jax import lax"] if "lax." in whole else []
-    imports += ["from safetensors.flax import load_file"] if writer.arrays else []
-    top = module.heading(content, JAX.title) + "\n" + "\n".join(imports) + "\n\n"
-    setup = 'jax.config.update("jax_enable_x64", True)\n\n'
-    arrays = module.arrays_line(arrays_file) + "\n" if writer.arrays else ""
-    source = module.joined([top + setup + arrays + data, *helpers, *pages, *functions])
+        parts += [_own(*own, counted=bool(step)) for own in trained.passes]
+        parts += training_source(trained, "jnp")
+    source = module.assembled(content, writer, arrays_file, _IMPORTS, data, parts, _SETUP)
     return source, writer.arrays
-
-
-def _forward(content: ExportContent, writer: SourceWriter) -> str:
-    """The function that runs forward: to the losses, or to what nothing reads."""
-    program, graph = content.program, writer.graph
-    leaves = module.leaf_texts(content, writer)
-    signature = "parameters=PARAMETERS, inputs=INPUTS"
-    if program.trace.step is not None:
-        leaves = {program.trace.step: "jnp.uint32(step)", **leaves}
-        signature += ", step=0"
-    name, about = "losses", "The losses, by port."
-    if not content.heads:
-        name, about = "outputs", "What nothing reads, by port: the diagram has no loss."
-    values = {str(port): graph.real(program.ports[port]) for port in module.ends(content)}
-    lines, code = writer.body(values.values(), leaves, Naming(graph, Sources()))
-    lines = [
-        f'"""{about}"""',
-        *lines,
-        "",
-        module.returned({port: code[value].text for port, value in values.items()}),
-    ]
-    return f"def {name}({signature}):\n{indented(lines)}"
 
 
 def _gradients(step: str) -> str:
@@ -118,7 +92,6 @@ def _connected(content: ExportContent) -> str:
 
 
 def _own(
-    trained: TrainedNames,
     name: str,
     heads: Sequence[str],
     variables: Sequence[str],

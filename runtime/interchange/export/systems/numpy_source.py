@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus import sweep
@@ -30,48 +30,34 @@ _HEADLINE = (
 )
 
 
+_IMPORTS = {
+    "": "import numpy as np",
+    "load_file": "from safetensors.numpy import load_file",
+}
+
+
 def numpy_module(content: ExportContent, arrays_file: str) -> tuple[str, dict[str, Array]]:
     """The module, and its large arrays."""
-    program = content.program
-    writer = SourceWriter(NUMPY, ExportGraph(program, content.known))
+    writer = SourceWriter(NUMPY, ExportGraph(content.program, content.known))
     writer.reserve(_MODULE_NAMES)
     trained = TrainedNames(content, MAIN_FUNCTION)
     writer.reserve(trained.names)
     data = module.data(content, writer)
     if content.heads:
-        passes = [_passes(content, writer, MAIN_FUNCTION, content.heads, content.trainable)]
-        for name, heads, variables in trained.passes:
-            passes.append(_passes(content, writer, name, heads, variables))
+        parts = [_passes(content, writer, MAIN_FUNCTION, content.heads, content.trainable)]
+        parts += [_passes(content, writer, *own) for own in trained.passes]
+        parts += training_source(trained)
     else:
-        passes = [_forward(content, writer)]
-    training = training_source(trained) if content.heads else []
-    pages = list(writer.functions.values())
-    helpers = module.called_helpers(NUMPY.helpers, *pages, *passes)
-    imports = []
-    whole = "".join((data, *helpers, *pages, *passes, *training))
-    if "math." in whole:
-        imports.append("import math")
-    if writer.arrays:
-        imports.append("from pathlib import Path")
-    imports += ["", "import numpy as np"] if imports else ["import numpy as np"]
-    if writer.arrays:
-        imports.append("from safetensors.numpy import load_file")
-    top = module.heading(content, "NumPy") + "\n" + "\n".join(imports) + "\n"
-    arrays = module.arrays_line(arrays_file) + "\n" if writer.arrays else ""
-    source = module.joined([top + "\n" + arrays + data, *helpers, *pages, *passes, *training])
-    return source, writer.arrays
+        arguments, leaves = _read(content, writer)
+        lines = module.forward(content, writer, leaves)
+        parts = [f"def outputs({arguments}):\n{indented(lines)}"]
+    return module.assembled(content, writer, arrays_file, _IMPORTS, data, parts), writer.arrays
 
 
-def _read(content: ExportContent, writer: SourceWriter) -> tuple[str, dict[Value, str]]:
-    """The arguments of a pass, and how it reads each leaf.
-
-    The step, where random numbers count by it, is the first leaf: it gets its name in any case.
-    """
-    arguments, leaves = "parameters=PARAMETERS, inputs=INPUTS", module.leaf_texts(content, writer)
-    step = content.program.trace.step
-    if step is None:
-        return arguments, leaves
-    return f"{arguments}, step=0", {step: "np.uint32(step)", **leaves}
+def _read(content: ExportContent, writer: SourceWriter) -> tuple[str, Mapping[Value, str]]:
+    """The arguments of a pass, and how it reads each leaf."""
+    step, leaves = module.read(content, module.leaf_texts(content, writer), "np.uint32(step)")
+    return f"parameters=PARAMETERS, inputs=INPUTS{step}", leaves
 
 
 def _passes(
@@ -105,9 +91,9 @@ def _passes(
         '"""',
         *lines,
         "",
-        module.result("losses", {str(head): code[v].text for head, v in values.items()}),
-        module.result(
-            "gradients",
+        module.dictionary("losses = ", {str(head): code[v].text for head, v in values.items()}),
+        module.dictionary(
+            "gradients = ",
             {path: "None" if v is None else code[v].text for path, v in gradients.items()},
         ),
         "return losses, gradients",
@@ -122,20 +108,3 @@ def _phased(lines: list[str]) -> list[str]:
             before = lines[:at] if at and not lines[at - 1] else [*lines[:at], ""]
             return [*before, *_HEADLINE, "", *lines[at:]]
     return lines
-
-
-def _forward(content: ExportContent, writer: SourceWriter) -> str:
-    """A function that runs forward: the diagram has no loss."""
-    program, graph = content.program, writer.graph
-    ends = module.ends(content)
-    signature, leaves = _read(content, writer)
-    values = {port: graph.real(program.ports[port]) for port in ends}
-    lines, code = writer.body(values.values(), leaves, Naming(graph, Sources()))
-    lines = [
-        '"""What nothing reads, by port: the diagram has no loss."""',
-        *lines,
-        "",
-        module.result("outputs", {str(port): code[v].text for port, v in values.items()}),
-        "return outputs",
-    ]
-    return f"def outputs({signature}):\n{indented(lines)}"

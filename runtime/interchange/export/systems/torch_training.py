@@ -6,8 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.interchange.export.code import INDENT, Names, indented, listed, remark, string
-from gradwire.runtime.interchange.export.training import every_nth, rate_of
+from gradwire.runtime.interchange.export.code import (
+    INDENT,
+    Names,
+    deeper,
+    indented,
+    listed,
+    remark,
+    string,
+)
+from gradwire.runtime.interchange.export.training import Turn, every_nth, rate_of, turn_lines
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.optimisers import Method
@@ -101,7 +109,7 @@ class TorchRecipe:
             '"""Trains a model by the recipe; ``batch`` gives the inputs of each step."""',
             "",
             "def __init__(self, model, batch=lambda step: INPUTS):",
-            *_deeper(lines),
+            *deeper(lines),
             "",
             *self._backward(),
             *(line for rule in self._rules for line in self._update(rule)),
@@ -121,24 +129,12 @@ class TorchRecipe:
             parameters = self._parameters(members)
         else:
             lr, decay = method.lr, method.weight_decay
-            parameters = listed(
-                "[",
-                [
-                    listed(
-                        "{",
-                        [
-                            f'"params": {self._parameters(members)}',
-                            f'"lr": {group_lr!r}',
-                            *([] if rule.apart else [f'"weight_decay": {group_decay!r}']),
-                        ],
-                        "}",
-                        60,
-                    )
-                    for (group_lr, group_decay), members in groups.items()
-                ],
-                "]",
-                0,
-            )
+            made = []
+            for (own_lr, own_decay), members in groups.items():
+                given = [f'"params": {self._parameters(members)}', f'"lr": {own_lr!r}']
+                given += [] if rule.apart else [f'"weight_decay": {own_decay!r}']
+                made.append(listed("{", given, "}", 60))
+            parameters = listed("[", made, "]", 0)
         settings = [parameters, f"lr={lr!r}"]
         if not rule.own:
             settings += _settings(method)
@@ -172,7 +168,7 @@ class TorchRecipe:
                 f"{INDENT}total.backward(inputs=parameters)",
                 "return {head: loss.detach() for head, loss in losses.items()}",
             ]
-            return [signature, *_deeper(lines)]
+            return [signature, *deeper(lines)]
         lines = [
             '"""The losses of some passes, each with new data; an optimiser gets the gradients."""',
             "optimizer.zero_grad()",
@@ -188,7 +184,7 @@ class TorchRecipe:
             f"{INDENT}losses = {{head: losses[head] + found[head].detach() for head in heads}}",
             "return losses",
         ]
-        return ["def backward(self, optimizer, heads, passes=1, mean=True):", *_deeper(lines)]
+        return ["def backward(self, optimizer, heads, passes=1, mean=True):", *deeper(lines)]
 
     def _update(self, rule: _Optimiser) -> Iterator[str]:
         """The method that makes an update, where there is more to it than the optimiser's step."""
@@ -198,7 +194,7 @@ class TorchRecipe:
         yield ""
         yield f"def update_{rule.name}(self):"
         about = f'"""One update of {remark(rule.rule.name)} by the gradients that it has."""'
-        yield from _deeper([about, *lines, f"self.{rule.name}.step()"])
+        yield from deeper([about, *lines, f"self.{rule.name}.step()"])
 
     def _before(self, rule: _Optimiser) -> list[str]:
         """What is done before an optimiser steps."""
@@ -234,29 +230,18 @@ class TorchRecipe:
         simultaneous = self._recipe.training.order == "simultaneous"
         lines = ['"""One round; the losses before their updates."""', "self.round += 1"]
         lines.append("losses = {}")
-        for rule in self._rules if simultaneous else ():
-            lines += self._every(rule.rule.every, [self._pass(rule)])
+        turns = []
         for rule in self._rules:
-            lines += self._every(rule.rule.every, self._turn(rule, simultaneous))
+            update = f"self.{rule.name}.step()"
+            update = f"self.update_{rule.name}()" if self._before(rule) else update
+            again = self._pass(rule)
+            turns.append(Turn(rule.rule, [again], update, [again, update]))
+        lines += turn_lines(turns, simultaneous, "self.round")
         for average, pairs, name in self._averages:
-            lines += self._every(average.every, list(self._average(average, pairs, name)))
+            own = list(self._average(average, pairs, name))
+            lines += every_nth(average.every, own, "self.round")
         lines.append("return losses")
-        return ["def train_round(self):", *_deeper(lines)]
-
-    def _turn(self, rule: _Optimiser, has_gradients: bool) -> list[str]:
-        """The updates of an optimiser in one round; the gradients of the first may be there."""
-        update = f"self.update_{rule.name}()" if self._before(rule) else f"self.{rule.name}.step()"
-        turn = [self._pass(rule), update]
-        lines = [update] if has_gradients else []
-        times = rule.rule.steps - len(lines)
-        if times == 1:
-            return lines + turn
-        if times:
-            lines += [f"for _ in range({times}):", *(INDENT + line for line in turn)]
-        return lines
-
-    def _every(self, every: int, lines: list[str]) -> list[str]:
-        return every_nth(every, lines, "self.round")
+        return ["def train_round(self):", *deeper(lines)]
 
     def _pass(self, rule: _Optimiser) -> str:
         heads = f"[{', '.join(string(head) for head in rule.resolved.heads)}]"
@@ -310,7 +295,7 @@ def _optimiser(name: str, rule: _Optimiser) -> str:
         "",
         "@torch.no_grad()",
         "def step(self):",
-        *_deeper([
+        *deeper([
             '"""Move each parameter that has a gradient."""',
             "for group in self.param_groups:",
             f'{INDENT}for p in group["params"]:',
@@ -320,8 +305,3 @@ def _optimiser(name: str, rule: _Optimiser) -> str:
         ]),
     ]  # fmt: skip
     return f"class {name}(torch.optim.Optimizer):\n{indented(parts)}"
-
-
-def _deeper(lines: Sequence[str]) -> list[str]:
-    """Lines, and each line of several, one level further in."""
-    return [INDENT + line if line else "" for whole in lines for line in whole.split("\n")]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from jax import Array as JaxArray
+    from jax.tree_util import PyTreeDef
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +22,7 @@ class ArgumentLeaf:
 
     path: tuple[str, ...]
     """Where it is: the argument's name, then keys; for variables the keys alone."""
-    array: Any
+    array: JaxArray
     is_variable: bool
 
     @property
@@ -33,10 +37,10 @@ class TracedArguments:
 
     leaves: Sequence[ArgumentLeaf]
     _places: Sequence[int]
-    _all: Sequence[Any]
-    _tree: Any
+    _all: Sequence[object]
+    _tree: PyTreeDef
 
-    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    def call(self, function: Callable[..., object], arrays: Sequence[JaxArray]) -> object:
         """The function's result, with these arrays for the leaves."""
         import jax
 
@@ -46,7 +50,7 @@ class TracedArguments:
         return function(*jax.tree.unflatten(self._tree, everything))
 
 
-def read_arguments(function: Callable[..., Any], arguments: Sequence[Any]) -> TracedArguments:
+def read_arguments(function: Callable[..., object], arguments: Sequence[object]) -> TracedArguments:
     """The arrays in trees of arguments.
 
     Float arrays of the first argument are variables, other arrays and Python floats inputs. What
@@ -81,7 +85,7 @@ def _is_array(value: object) -> bool:
     return isinstance(value, jax.Array | np.ndarray | np.generic)
 
 
-def _names(function: Callable[..., Any], count: int) -> list[str]:
+def _names(function: Callable[..., object], count: int) -> list[str]:
     """The names of a function's parameters; numbered where it has none."""
     try:
         found = list(inspect.signature(function).parameters.values())
@@ -91,7 +95,7 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     return [*names, *(f"x{index}" for index in range(len(names), count))][:count]
 
 
-def key_text(key: Any) -> str:
+def key_text(key: object) -> str:
     """A part of a path of a tree, as text."""
     for attribute in ("key", "name", "idx"):
         if hasattr(key, attribute):
@@ -107,7 +111,7 @@ def _unprefixed(leaves: list[ArgumentLeaf]) -> list[ArgumentLeaf]:
     return [replace(x, path=x.path[start:end]) if x.is_variable else x for x in leaves]
 
 
-def named_results(results: Any) -> Mapping[str, Any]:
+def named_results(results: object) -> Mapping[str, JaxArray]:
     """The arrays in a tree of results, or what stands for them, by their paths.
 
     A single float that comes first is called ``loss``.
@@ -127,5 +131,5 @@ def _result_name(path: list[str]) -> str:
     return f"out_{name}" if name[:1].isdecimal() else name or "out"
 
 
-def _is_single_float(x: Any) -> bool:
+def _is_single_float(x: JaxArray) -> bool:
     return x.size == 1 and str(x.dtype).startswith(("float", "bfloat"))

@@ -12,19 +12,17 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
     CALLS,
     DRAWING,
-    called,
-    evaluate,
-    open_program,
-)
-from gradwire.runtime.interchange.importing.jax.loops import LOOPS
-from gradwire.runtime.interchange.importing.jax.operands import (
     Held,
     LazyBroadcast,
     Operand,
     array_of,
+    called,
+    evaluate,
     held,
+    open_program,
     staged,
 )
+from gradwire.runtime.interchange.importing.jax.loops import LOOPS
 from gradwire.runtime.interchange.importing.jax.operations import OF_LIBRARY
 from gradwire.runtime.interchange.importing.jax.places import (
     is_library_function,
@@ -36,6 +34,7 @@ from gradwire.runtime.interchange.importing.jax.rules import with_rule
 from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.jax.jaxprs import ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
 
@@ -190,7 +189,7 @@ def from_key(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> li
     return [held(walk.stage, array) for array in evaluate(equation, known)]
 
 
-def _numbers(walk: ProgramWalk, x: LazyBroadcast) -> Any:
+def _numbers(walk: ProgramWalk, x: LazyBroadcast) -> Array:
     return np.broadcast_to(walk.stage.numbers(x.narrow, "Random numbers of a key"), x.shape)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.meanings.indexing import inside
+from gradwire.runtime.interchange.importing.meanings.shapes import move, unsqueeze
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,28 +39,23 @@ class WindowAxes:
     batch: Sequence[tuple[int, int]] = ()
     """Axes of the array with the axes of the places that go along with them."""
 
-    def outer(self, rank: int) -> list[int]:
-        """The axes of a result that run over the places."""
-        return [axis for axis in range(rank) if axis not in self.inner]
-
     def elements(self, stage: Stage, places: Staged) -> Staged:
         """The number of each element of the result in the array, as if it were one row.
 
         ``places`` has the first corner of each window along its last axis.
         """
         rank = places.ndim - 1 + len(self.inner)
-        outer = self.outer(rank)
+        outer = [axis for axis in range(rank) if axis not in self.inner]
         steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
         total = stage.constant(self._within(rank, steps))
         for axis, along in self.batch:
             indices = np.arange(self.shape[axis]) * steps[axis]
             total = total + stage.constant(_lengthwise(indices, outer[along], rank))
         for number, axis in enumerate(self.moved):
-            corner = self._inside(stage, component(stage, places, number), axis)
-            shape = [1] * rank
-            for where, length in zip(outer, corner.shape, strict=True):
-                shape[where] = length
-            total = total + stage.reshape(corner, shape) * steps[axis]
+            # Windows are moved so far that they lie inside the array.
+            last = self.shape[axis] - self.sizes[axis]
+            corner = clipped(stage, component(stage, places, number), last)
+            total = total + unsqueeze(corner, self.inner) * steps[axis]
         return total
 
     def _within(self, rank: int, steps: Sequence[int]) -> NDArray[np.int64]:
@@ -68,10 +64,6 @@ class WindowAxes:
         for where, axis in zip(self.inner, self.kept, strict=True):
             total = total + _lengthwise(np.arange(self.sizes[axis]) * steps[axis], where, rank)
         return total
-
-    def _inside(self, stage: Stage, corner: Staged, axis: int) -> Staged:
-        """The first element of windows, moved so far that they lie inside the array."""
-        return clipped(stage, corner, self.shape[axis] - self.sizes[axis])
 
 
 def _lengthwise(indices: NDArray[np.int64], axis: int, rank: int) -> NDArray[np.int64]:
@@ -226,15 +218,8 @@ def _rows(
     if any(n != x.shape[i] for i, n in enumerate(sizes) if i != axis):
         return None
     taken = stage.take(x, index, axis)
-    return stage.transpose(taken, _order(taken.ndim, index.ndim, axis, offset))
-
-
-def _order(rank: int, count: int, axis: int, offset: Sequence[int]) -> list[int]:
-    """Where the axes of a result come from; ``count`` axes of the indices stand at ``axis``."""
-    at_axis = range(axis, axis + count)
-    indexed = iter(at_axis)
-    others = iter([i for i in range(rank) if i not in at_axis])
-    return [next(others) if i in set(offset) else next(indexed) for i in range(rank)]
+    there = [i for i in range(taken.ndim) if i not in offset]
+    return move(taken, range(axis, axis + index.ndim), there)
 
 
 def _along(
@@ -281,8 +266,8 @@ def _rows_scattered(
     axes = params["dimension_numbers"]
     (axis,) = axes.scatter_dims_to_operand_dims
     index = _index(stage, params, indices, x.shape[axis])
-    order = _order(new.ndim, index.ndim, axis, axes.update_window_dims)
-    arranged = stage.transpose(new, np.argsort(order).tolist())
+    there = [i for i in range(new.ndim) if i not in axes.update_window_dims]
+    arranged = move(new, there, range(axis, axis + index.ndim))
     return stage.block("ScatterRows", x, index, arranged, axis=axis, mode=mode)
 
 

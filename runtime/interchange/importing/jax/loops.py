@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
-    dtype_of,
-    evaluate,
-    function_of,
-    has_stop,
-    is_literal,
-    open_program,
-)
-from gradwire.runtime.interchange.importing.jax.operands import (
     Held,
     LazyBroadcast,
     Operand,
     array_of,
+    dtype_of,
+    evaluate,
+    function_of,
+    has_stop,
     held,
+    is_literal,
+    open_program,
     staged,
 )
+from gradwire.runtime.interchange.importing.jax.operations import select
 from gradwire.runtime.interchange.importing.jax.places import origin
 
 if TYPE_CHECKING:
+    from jax import Array as JaxArray
+
     from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
     from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk, Structure
     from gradwire.runtime.interchange.importing.staged import Staged
+
+_State: TypeAlias = "tuple[JaxArray, tuple[JaxArray, ...]]"
+"""How many steps a while loop has run, and what it carries."""
+FEW_STEPS = 4
+"""Loops of at most so many steps become the blocks of each step."""
+MAX_STEPS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,51 +48,76 @@ class KnownPart:
 
     atoms: set[Atom] = field(default_factory=set)
     """All of them; those that are the same in every step are left to the stage."""
-    stacked: Mapping[Atom, Any] = field(default_factory=dict)
+    stacked: Mapping[Atom, JaxArray] = field(default_factory=dict)
     """Those that the rest of the loop reads, for all steps along axis 0."""
-    last: Mapping[int, Any] = field(default_factory=dict)
+    last: Mapping[int, JaxArray] = field(default_factory=dict)
     """What is carried out of the last step, by its number among what is carried."""
 
 
 NOTHING_KNOWN = KnownPart()
 
 
-def known_part(
-    program: ClosedJaxpr,
-    consts: Sequence[Operand],
-    carry: Sequence[Operand],
-    over: Sequence[Operand],
-    steps: int,
-    reverse: bool,
-) -> KnownPart:
-    """Run by JAX what is known in each step of a loop."""
-    jaxpr = open_program(program)
-    first, count = len(consts), len(carry)
-    arrays = [array_of(x) for x in [*consts, *carry, *over]]
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop over elements, as of ``lax.scan``."""
+
+    program: ClosedJaxpr
+    consts: Sequence[Operand]
+    carry: Sequence[Operand]
+    over: Sequence[Operand]
+    steps: int
+    reverse: bool = False
+
+    @cached_property
+    def known(self) -> KnownPart:
+        """What needs no blocks, since JAX knows it in each step."""
+        return _known_part(self)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it becomes the blocks of each step."""
+        inputs = open_program(self.program).invars[len(self.consts) :]
+        pairs = zip(inputs, [*self.carry, *self.over], strict=True)
+        unknown = [x for atom, x in pairs if atom not in self.known.atoms]
+        return self.steps <= FEW_STEPS or any(isinstance(x, Held) for x in unknown)
+
+    @property
+    def outputs(self) -> range:
+        """The numbers of the outputs that are stacked."""
+        return range(len(open_program(self.program).outvars) - len(self.carry))
+
+
+def _known_part(loop: Loop) -> KnownPart:
+    """What JAX knows of each step, which it runs."""
+    jaxpr = open_program(loop.program)
+    first, count = len(loop.consts), len(loop.carry)
+    arrays = [array_of(x) for x in [*loop.consts, *loop.carry, *loop.over]]
     known = _known_inputs(jaxpr, [array is not None for array in arrays], first, count)
     atoms = _known_atoms(jaxpr, known)
     constant = _known_atoms(jaxpr, [ok and i < first for i, ok in enumerate(known)])
     read = [atom for atom in _read_by_others(jaxpr, atoms) if atom not in constant]
     carried = [i for i in range(count) if known[first + i]]
     elements = [i for i in range(first + count, len(known)) if known[i]]
-    if not steps or not (carried or elements):
+    if not loop.steps or not (carried or elements):
         return NOTHING_KNOWN
 
     from jax import lax
 
-    def step(state: Any, element: Any) -> Any:
+    def step(
+        state: Sequence[JaxArray], element: Sequence[JaxArray]
+    ) -> tuple[list[JaxArray], list[JaxArray]]:
         given = {i: array for i, array in enumerate(arrays[:first]) if known[i]}
         given |= {first + i: x for i, x in zip(carried, state, strict=True)}
         given |= dict(zip(elements, element, strict=True))
-        values = _evaluated(program, {jaxpr.invars[i]: x for i, x in given.items()}, atoms)
+        values = _evaluated(loop.program, {jaxpr.invars[i]: x for i, x in given.items()}, atoms)
         following = [_read(values, jaxpr.outvars[i]) for i in carried]
         return following, [values[atom] for atom in read]
 
     from jax import numpy as jnp
 
     initial = [_typed(jaxpr.invars[first + i], arrays[first + i]) for i in carried]
-    rows = [arrays[i] for i in elements]
-    last, found = lax.scan(step, initial, [jnp.asarray(r) for r in rows], steps, reverse)
+    rows = [jnp.asarray(arrays[i]) for i in elements]
+    last, found = lax.scan(step, initial, rows, loop.steps, loop.reverse)
     stacked = dict(zip(read, found, strict=True))
     return KnownPart(atoms - constant, stacked, dict(zip(carried, last, strict=True)))
 
@@ -134,8 +167,8 @@ def _read_by_others(jaxpr: Jaxpr, atoms: set[Atom]) -> list[Atom]:
 
 
 def _evaluated(
-    program: ClosedJaxpr, given: Mapping[Atom, Any], atoms: set[Atom]
-) -> dict[Atom, Any]:
+    program: ClosedJaxpr, given: Mapping[Atom, JaxArray], atoms: set[Atom]
+) -> dict[Atom, JaxArray]:
     jaxpr = open_program(program)
     values = dict(zip(jaxpr.constvars, getattr(program, "consts", ()), strict=True)) | dict(given)
     for equation in jaxpr.eqns:
@@ -145,45 +178,15 @@ def _evaluated(
     return values
 
 
-def _read(values: Mapping[Atom, Any], atom: Any) -> Any:
+def _read(values: Mapping[Atom, JaxArray], atom: Atom) -> JaxArray:
     return atom.val if is_literal(atom) else values[atom]
 
 
-def _typed(atom: Atom, array: Any) -> Any:
+def _typed(atom: Atom, array: JaxArray) -> JaxArray:
     from jax import numpy as jnp
 
-    dtype: Any = atom.aval.dtype
+    dtype = atom.aval.dtype
     return array if array.dtype == dtype else jnp.asarray(array, dtype)
-
-
-FEW_STEPS = 4
-"""Loops of at most so many steps become the blocks of each step."""
-MAX_STEPS = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class _Loop:
-    """A loop over elements, as of ``lax.scan``."""
-
-    program: ClosedJaxpr
-    consts: Sequence[Operand]
-    carry: Sequence[Operand]
-    over: Sequence[Operand]
-    steps: int
-    reverse: bool
-    known: KnownPart
-    """What needs no blocks, since JAX knows it in each step."""
-
-    @property
-    def is_short(self) -> bool:
-        return self.steps <= FEW_STEPS or any(isinstance(x, Held) for x in self._unknown)
-
-    @property
-    def _unknown(self) -> list[Operand]:
-        """What the blocks of a step take from the step before, and of the elements."""
-        inputs = open_program(self.program).invars[len(self.consts) :]
-        values = [*self.carry, *self.over]
-        return [x for atom, x in zip(inputs, values, strict=True) if atom not in self.known.atoms]
 
 
 def scan(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -193,15 +196,8 @@ def scan(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[O
         consts, carry, _ = map(len, params["ft_in"].unpack())
     else:
         consts, carry = params["num_consts"], params["num_carry"]
-    return _run(
-        walk,
-        params["jaxpr"],
-        inputs[:consts],
-        inputs[consts : consts + carry],
-        inputs[consts + carry :],
-        params["length"],
-        params["reverse"],
-    )
+    given = inputs[:consts], inputs[consts : consts + carry], inputs[consts + carry :]
+    return _run(walk, Loop(params["jaxpr"], *given, params["length"], params["reverse"]))
 
 
 def while_loop(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -210,7 +206,7 @@ def while_loop(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> 
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     carry = inputs[second:]
     steps = _steps(walk, equation, inputs[:first], inputs[first:second], carry)
-    return _run(walk, params["body_jaxpr"], inputs[first:second], carry, [], steps, False)
+    return _run(walk, Loop(params["body_jaxpr"], inputs[first:second], carry, [], steps))
 
 
 def cond(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -232,15 +228,7 @@ def cond(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[O
         [walk.wire(x, equation).wide(walk.stage) for x in each]
         for each in zip(*results, strict=True)
     ]
-    return [staged(_chosen(walk, index, each)) for each in several]
-
-
-def _chosen(walk: ProgramWalk, index: Staged, cases: Sequence[Staged]) -> Staged:
-    chosen = cases[-1]
-    for number in range(len(cases) - 2, -1, -1):
-        here = walk.stage.block("Not", index) if index.dtype == "bool" else index <= number
-        chosen = walk.stage.block("Where", here, cases[number], chosen)
-    return chosen
+    return [staged(select(walk.stage, {}, index, *each)) for each in several]
 
 
 def platform_index(walk: ProgramWalk, equation: Equation, inputs: list[Operand]) -> list[Operand]:
@@ -250,21 +238,11 @@ def platform_index(walk: ProgramWalk, equation: Equation, inputs: list[Operand])
     return [held(walk.stage, np.asarray(chosen, np.int32))]
 
 
-def _run(
-    walk: ProgramWalk,
-    program: ClosedJaxpr,
-    consts: Sequence[Operand],
-    carry: Sequence[Operand],
-    over: Sequence[Operand],
-    steps: int,
-    reverse: bool,
-) -> list[Operand]:
-    known = known_part(program, consts, carry, over, steps, reverse)
-    loop = _Loop(program, consts, carry, over, steps, reverse, known)
+def _run(walk: ProgramWalk, loop: Loop) -> list[Operand]:
     return _unrolled(walk, loop) if loop.is_short else _scanned(walk, loop)
 
 
-def _unrolled(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
+def _unrolled(walk: ProgramWalk, loop: Loop) -> list[Operand]:
     """The blocks of each step, as calls of one page."""
     stage, count = walk.stage, len(loop.carry)
     if loop.steps > MAX_STEPS:
@@ -279,13 +257,8 @@ def _unrolled(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
         carry, rows[step] = results[:count], results[count:]
     if loop.steps > 1:
         stage.remark("unrolled", f"A loop of {loop.steps} steps became the blocks of each step.")
-    stacked = [_stacked(walk, [rows[step][i] for step in sorted(rows)]) for i in _outputs(loop)]
+    stacked = [_stacked(walk, [rows[step][i] for step in sorted(rows)]) for i in loop.outputs]
     return [*carry, *stacked]
-
-
-def _outputs(loop: _Loop) -> range:
-    """The numbers of the outputs that are stacked."""
-    return range(len(open_program(loop.program).outvars) - len(loop.carry))
 
 
 def _element(walk: ProgramWalk, x: Operand, step: int) -> Operand:
@@ -306,7 +279,7 @@ def _stacked(walk: ProgramWalk, parts: Sequence[Operand]) -> Operand:
     return staged(walk.stage.block("Stack", *values, axis=0))
 
 
-def _scanned(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
+def _scanned(walk: ProgramWalk, loop: Loop) -> list[Operand]:
     """A Scan block. What is known in each step comes in as elements."""
     stage, jaxpr, count = walk.stage, open_program(loop.program), len(loop.carry)
     inputs = jaxpr.invars[len(loop.consts) :]
@@ -328,7 +301,7 @@ def _scanned(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
         else:
             keys.append(atom)
     kept = [i for i in range(count) if f"carry{i}" in carry]
-    shown = [i for i in _outputs(loop) if jaxpr.outvars[count + i] not in loop.known.stacked]
+    shown = [i for i in loop.outputs if jaxpr.outvars[count + i] not in loop.known.stacked]
 
     def body(inside: Mapping[str, Staged]) -> tuple[dict[str, Staged], dict[str, Staged]]:
         given: dict[Atom, Operand] = dict.fromkeys(keys, Held(None))
@@ -351,7 +324,7 @@ def _scanned(walk: ProgramWalk, loop: _Loop) -> list[Operand]:
         staged(found[f"y{i}"])
         if i in shown
         else held(stage, loop.known.stacked[jaxpr.outvars[count + i]])
-        for i in _outputs(loop)
+        for i in loop.outputs
     ]
     return [*last, *all_of]
 
@@ -381,10 +354,10 @@ def _steps(
     ]
     first, second = len(cond_consts), len(cond_consts) + len(body_consts)
 
-    def goes_on(state: Any) -> Any:
+    def goes_on(state: _State) -> JaxArray:
         return test(*values[:first], *state[1])[0] & (state[0] <= MAX_STEPS)
 
-    def step(state: Any) -> Any:
+    def step(state: _State) -> _State:
         return state[0] + 1, tuple(body(*values[first:second], *state[1]))
 
     steps = int(lax.while_loop(goes_on, step, (0, tuple(values[second:])))[0])
@@ -393,7 +366,7 @@ def _steps(
     return steps
 
 
-def _numbers(walk: ProgramWalk, x: Operand, atom: Atom) -> Any:
+def _numbers(walk: ProgramWalk, x: Operand, atom: Atom) -> JaxArray | None:
     known = array_of(x)
     if known is not None or not isinstance(x, LazyBroadcast):
         return known

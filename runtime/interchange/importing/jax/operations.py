@@ -11,7 +11,7 @@ import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.indexing import INDEXING
-from gradwire.runtime.interchange.importing.jax.operands import LazyBroadcast, block_dtype
+from gradwire.runtime.interchange.importing.jax.jaxprs import LazyBroadcast, block_dtype
 from gradwire.runtime.interchange.importing.meanings import activations as act
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.meanings import (
@@ -80,7 +80,7 @@ def _clamp(stage: Stage, params: Params, low: Staged, x: Staged, high: Staged) -
     return el.clip(x, low, high)
 
 
-def _where(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Staged:
+def select(stage: Stage, params: Params, which: Staged, *cases: Staged) -> Staged:
     """``cases[which]``; False is 0."""
     if len(cases) == 1:
         return cases[0]
@@ -125,7 +125,7 @@ ELEMENTWISE: dict[str, Elementwise] = {
         put("Round", x) if int(params["rounding_method"]) == 1 else el.rounded_away(x)
     ),
     "rsqrt": lambda _, params, x: 1.0 / put("Sqrt", x),
-    "select_n": _where,
+    "select_n": select,
     "shift_left": _block("Bits", op="left"),
     "shift_right_arithmetic": _block("Bits", op="right"),
     "shift_right_logical": _shift_right_logical,

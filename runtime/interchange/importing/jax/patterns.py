@@ -46,6 +46,13 @@ _COMMUTE = frozenset({"Add", "Mul"})
 _CUBE: Final = ("Pow", "x", 3.0)
 _INNER: Final = ("Mul", 0.7978846, ("Add", "x", ("Mul", 0.044715, _CUBE)))
 _GELU_TANH: Final = ("Mul", "x", ("Mul", 0.5, ("Add", 1.0, ("Tanh", _INNER))))
+_ROW_MEAN: Final = "row Mean"
+"""A Mean over the last axis alone, which may be reshaped."""
+_CENTRED: Final = ("Sub", "x", (_ROW_MEAN, "x"))
+_VARIANCES: Final = (
+    (_ROW_MEAN, ("Square", _CENTRED)),
+    ("Sub", (_ROW_MEAN, ("Square", "x")), ("Square", (_ROW_MEAN, "x"))),
+)
 _GELU: Final = (
     "Mul", ("Mul", 0.5, "x"), ("Sub", 1.0, ("Erf", ("Mul", ("Neg", "x"), 0.70710678)))
 )  # fmt: skip
@@ -176,8 +183,12 @@ def _matches(y: Staged, form: Form, found: dict[str, Staged]) -> bool:
     if isinstance(form, str):
         return found.setdefault(form, y) is y
     kind, *parts = form
+    if kind == _ROW_MEAN:
+        y = bare(y)
+        if kind_of(y) != "Mean" or axes_of(y) not in ((inputs_of(y)[0].ndim - 1,), (-1,)):
+            return False
     inputs = inputs_of(y)
-    if kind_of(y) != kind or len(inputs) != len(parts):
+    if kind_of(y) != ("Mean" if kind == _ROW_MEAN else kind) or len(inputs) != len(parts):
         return False
     for order in (inputs, inputs[::-1]) if kind in _COMMUTE else (inputs,):
         trial = dict(found)
@@ -193,24 +204,25 @@ def _layer_norm(stage: Stage, y: Staged) -> Staged | None:
     above, below = _factors(product)
     centred = [factor for factor in above if kind_of(factor) == "Sub"]
     weights = [factor for factor in above if factor not in centred and factor.array is None]
-    if len(centred) != 1 or len(weights) != 1 or len(below) != 1:
+    if len(centred) != 1 or len(weights) != 1 or len(below) != 1 or kind_of(below[0]) != "Sqrt":
         return None
-    (x, mean), (weight,), (root,) = inputs_of(centred[0]), weights, below
-    rows = x.shape[-1:]
-    if kind_of(root) != "Sqrt" or not _is_mean(mean, x) or weight.shape != rows != ():
+    (total,), (weight,) = inputs_of(below[0]), weights
+    found: dict[str, Staged] = {}
+    if kind_of(total) != "Add" or not _matches(centred[0], _CENTRED, found):
         return None
-    epsilon = _epsilon(inputs_of(root)[0], x)
-    plain = all(_is_one(factor, [*centred, *weights]) for factor in above)
-    if epsilon is None or bias.shape != rows or not plain:
+    x, (variance, epsilon) = found["x"], inputs_of(total)
+    if not weight.shape == bias.shape == x.shape[-1:] != ():
         return None
-    return stage.block("LayerNorm", x, weight, bias, epsilon=epsilon)
-
-
-def _is_one(factor: Staged, others: list[Staged]) -> bool:
-    """Whether a factor changes nothing, or is one of the others."""
-    if any(factor is other for other in others):
-        return True
-    return factor.array is not None and bool((factor.array == 1).all())
+    variance = bare(variance)
+    if kind_of(variance) == "Maximum":  # with 0, against rounding
+        variance = next((bare(v) for v in inputs_of(variance) if v.array is None), variance)
+    ones = [f for f in above if f.array is not None and bool((f.array == 1).all())]
+    if len(ones) != len(above) - 2 or epsilon.array is None or epsilon.size != 1:
+        return None
+    if not any(_matches(variance, form, dict(found)) for form in _VARIANCES):
+        return None
+    number = float(f"{float(epsilon.array.reshape(())):.7g}")
+    return stage.block("LayerNorm", x, weight, bias, epsilon=number)
 
 
 def _factors(x: Staged) -> tuple[list[Staged], list[Staged]]:
@@ -222,49 +234,6 @@ def _factors(x: Staged) -> tuple[list[Staged], list[Staged]]:
     if kind_of(x) == "Div":
         other = other[::-1]
     return [*one[0], *other[0]], [*one[1], *other[1]]
-
-
-def _is_mean(mean: Staged, of: Staged) -> bool:
-    """Whether it is the mean of the last axis."""
-    found = bare(mean)
-    return kind_of(found) == "Mean" and inputs_of(found)[0] is of and axes_of(found) in (
-        (of.ndim - 1,), (-1,)
-    )  # fmt: skip
-
-
-def _epsilon(total: Staged, x: Staged) -> float | None:
-    """The number added to the variance of x; None where something else is."""
-    if kind_of(total) != "Add":
-        return None
-    variance, epsilon = inputs_of(total)
-    if epsilon.array is None or epsilon.size != 1 or not _is_variance(bare(variance), x):
-        return None
-    return float(f"{float(epsilon.array.reshape(())):.7g}")
-
-
-def _is_variance(variance: Staged, x: Staged) -> bool:
-    """The mean square of what is centred, or the mean square less the square of the mean."""
-    if kind_of(variance) == "Maximum":  # with 0, against rounding
-        variance = next((bare(v) for v in inputs_of(variance) if v.array is None), variance)
-    if kind_of(variance) == "Mean":
-        (square,) = inputs_of(variance)
-        if kind_of(square) != "Square" or not _is_mean(variance, square):
-            return False
-        (centred,) = inputs_of(square)
-        return kind_of(centred) == "Sub" and inputs_of(centred)[0] is x and _is_mean(
-            inputs_of(centred)[1], x
-        )  # fmt: skip
-    if kind_of(variance) != "Sub":
-        return False
-    squares, square = inputs_of(variance)
-    return (
-        kind_of(squares) == "Mean"
-        and kind_of(inputs_of(squares)[0]) == "Square"
-        and _is_mean(squares, inputs_of(squares)[0])
-        and inputs_of(inputs_of(squares)[0])[0] is x
-        and kind_of(square) == "Square"
-        and _is_mean(inputs_of(square)[0], x)
-    )
 
 
 _PATTERNS: dict[str, list[Callable[[Stage, Staged], Staged | None]]] = {

@@ -6,13 +6,13 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire import runtime
 from gradwire.runtime.interchange.importing.scopes import ModuleCall, file_name
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.jax.jaxprs import Equation
+    from gradwire.runtime.interchange.importing.jax.jaxprs import Equation, Jaxpr
 
 _TRANSPOSED = "transpose"
 _NUMERICAL = frozenset({"nn", "numpy", "ops", "scipy"})
@@ -65,14 +65,14 @@ def stabilised_function(equation: Equation) -> str:
     return found
 
 
-def origin(jaxpr: Any) -> tuple[str, str]:
+def origin(jaxpr: Jaxpr) -> tuple[str, str]:
     """The name of the function that a program was traced from, and its file."""
     info = str(getattr(getattr(jaxpr, "debug_info", None), "func_src_info", "") or "")
     name, _, place = info.partition(" at ")
     return name, place.rpartition(":")[0]
 
 
-def is_library_function(jaxpr: Any) -> bool:
+def is_library_function(jaxpr: Jaxpr) -> bool:
     """Whether a called program is a function of a library, such as ``jax.nn.silu``."""
     return is_library(origin(jaxpr)[1])
 

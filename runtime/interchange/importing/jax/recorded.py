@@ -7,9 +7,9 @@ the vector-Jacobian products.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,31 +20,37 @@ from gradwire.blocks.values import DTYPES, Tensor
 from gradwire.runtime.calculus.measuring import measured
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
-    called,
-    dtype_of,
-    evaluate,
-    has_stop,
-    is_literal,
-    live_equations,
-    open_program,
-    runs,
-)
-from gradwire.runtime.interchange.importing.jax.operands import (
     LazyBroadcast,
     OpaqueOutput,
     Operand,
     RecordedEquation,
     array_of,
     block_dtype,
+    called,
+    dtype_of,
+    evaluate,
+    has_stop,
     held,
+    is_literal,
+    live_equations,
+    open_program,
+    runs,
     staged,
 )
 from gradwire.runtime.interchange.importing.jax.places import origin
 from gradwire.runtime.interchange.importing.jax.rules import is_float
 
 if TYPE_CHECKING:
+    from jax import Array as JaxArray
+
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.jaxprs import (
+        Atom,
+        ClosedJaxpr,
+        Equation,
+        Function,
+        Jaxpr,
+    )
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -55,10 +61,10 @@ Place: TypeAlias = tuple[int, ...]
 
 def arriving(
     program: ClosedJaxpr,
-    arrays: Sequence[Any],
+    arrays: Sequence[JaxArray],
     loss: int,
     places: Mapping[Place, Sequence[int]],
-) -> dict[Place, dict[int, Any]]:
+) -> dict[Place, dict[int, JaxArray]]:
     """What gradient of an output comes to equations, by the numbers of their outputs in the list.
 
     They are those of zeros that are added to the equations' float outputs.
@@ -76,15 +82,15 @@ def arriving(
         for place, outputs in places.items()
     }
 
-    def lost(added: Any) -> Any:
+    def lost(added: Mapping[Place, Mapping[int, JaxArray]]) -> JaxArray:
         return _run(program, arrays, (), places, added)[loss].reshape(())
 
-    found: dict[Place, dict[int, Any]] = jax.grad(lost)(zeros)
+    found: dict[Place, dict[int, JaxArray]] = jax.grad(lost)(zeros)
     return found
 
 
 def _atoms(
-    program: ClosedJaxpr | Jaxpr, places: Mapping[Place, Any], around: Place = ()
+    program: ClosedJaxpr | Jaxpr, places: Mapping[Place, object], around: Place = ()
 ) -> Iterator[tuple[Place, Sequence[Atom]]]:
     """The outputs of the equations at places."""
     for equation in live_equations(open_program(program)):
@@ -97,18 +103,18 @@ def _atoms(
 
 def _run(
     program: ClosedJaxpr | Jaxpr,
-    inputs: Sequence[Any],
+    inputs: Sequence[JaxArray],
     around: Place,
     places: Mapping[Place, Sequence[int]],
-    added: Mapping[Place, Mapping[int, Any]],
-) -> list[Any]:
+    added: Mapping[Place, Mapping[int, JaxArray]],
+) -> list[JaxArray]:
     jaxpr = open_program(program)
-    values: dict[Atom, Any] = dict(
+    values: dict[Atom, JaxArray] = dict(
         zip(jaxpr.constvars, getattr(program, "consts", ()), strict=True)
     )
     values.update(zip(jaxpr.invars, inputs, strict=True))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Atom) -> JaxArray:
         return atom.val if is_literal(atom) else values[atom]
 
     for equation in live_equations(jaxpr):
@@ -124,11 +130,10 @@ def _run(
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _is_around(place: Place, places: Mapping[Place, Any]) -> bool:
+def _is_around(place: Place, places: Mapping[Place, object]) -> bool:
     return any(other[: len(place)] == place for other in places)
 
 
-Function: TypeAlias = Callable[..., list[Any]]
 _NO_DERIVATIVE = (TypeError, ValueError, NotImplementedError)
 """What JAX raises where it has no derivative."""
 _NAMED = 3
@@ -146,7 +151,7 @@ class JaxRegion:
     given: Sequence[Array]
     outputs: Sequence[int]
     """The equation's outputs that the block gives."""
-    parameters: dict[str, Any]
+    parameters: dict[str, JaxArray]  #
     made: Staged
     first: int = 0
     """The number of the block's first input that the function takes."""
@@ -212,7 +217,7 @@ class JaxRegions:
             outputs[i] = staged(value)
         return outputs
 
-    def finish(self, program: ClosedJaxpr, arrays: Sequence[Any], loss: int | None) -> None:
+    def finish(self, program: ClosedJaxpr, arrays: Sequence[JaxArray], loss: int | None) -> None:
         """Complete the blocks by what the gradient of the program's loss sends through them.
 
         Where JAX has no derivative, as of callbacks, none is recorded.
@@ -243,7 +248,7 @@ class JaxRegions:
                     found.setdefault(x.wide(self._stage), dtype_of(atom))
         return found
 
-    def _numbers(self, x: Staged, dtype: str, equation: Equation) -> Any:
+    def _numbers(self, x: Staged, dtype: str, equation: Equation) -> JaxArray:
         from jax import numpy as jnp
 
         known = self._stage.example(x)
@@ -260,9 +265,9 @@ class JaxRegions:
 
         def results(
             piece: RecordedEquation,
-            given: Mapping[Staged, Any],
-            done: dict[RecordedEquation, list[Any]],
-        ) -> Any:
+            given: Mapping[Staged, JaxArray],
+            done: dict[RecordedEquation, list[JaxArray]],
+        ) -> list[JaxArray]:
             if piece not in done:
                 numbers = []
                 for x, atom in zip(piece.inputs, piece.equation.invars, strict=True):
@@ -277,7 +282,7 @@ class JaxRegions:
                 done[piece] = evaluate(piece.equation, numbers)
             return done[piece]
 
-        def function(*arrays: Any) -> list[Any]:
+        def function(*arrays: JaxArray) -> list[JaxArray]:
             found = results(last, dict(zip(leaves, arrays, strict=True)), {})
             return [found[i] for i in outputs]
 
@@ -312,14 +317,14 @@ class JaxRegions:
         return region
 
 
-def _complete(region: JaxRegion, arrived: Mapping[int, Any]) -> None:
+def _complete(region: JaxRegion, arrived: Mapping[int, JaxArray]) -> None:
     """Note what arrived at outputs, by their numbers in the block, and what that becomes."""
     import jax
 
     floats = [i for i, x in enumerate(region.given) if _is_float(x)]
     outputs = sorted(arrived)
 
-    def of_floats(*numbers: Any) -> list[Any]:
+    def of_floats(*numbers: JaxArray) -> list[JaxArray]:
         every = list(region.given)
         for place, x in zip(floats, numbers, strict=True):
             every[place] = x
@@ -342,7 +347,7 @@ def _complete(region: JaxRegion, arrived: Mapping[int, Any]) -> None:
     region.parameters["arrays"] = {key: Tensor(array) for key, array in region.arrays.items()}
 
 
-def _add_up(parts: Sequence[Sequence[Any]], whole: Sequence[Any]) -> bool:
+def _add_up(parts: Sequence[Sequence[JaxArray]], whole: Sequence[JaxArray]) -> bool:
     """Whether arrays are the sums of others, apart from rounding."""
     sums = [sum(np.asarray(x, np.float64) for x in each) for each in zip(*parts, strict=True)]
     return all(
@@ -385,11 +390,11 @@ def _is_carried(atom: Atom) -> bool:
     return dtype_of(atom) in DTYPES or dtype_of(atom) == "bfloat16"
 
 
-def _is_float(array: Any) -> bool:
+def _is_float(array: JaxArray) -> bool:
     return str(array.dtype).startswith(("float", "bfloat"))
 
 
-def _numbers(array: Any, atom: Atom) -> Array:
+def _numbers(array: JaxArray, atom: Atom) -> Array:
     return np.asarray(array).astype(block_dtype(dtype_of(atom)))
 
 

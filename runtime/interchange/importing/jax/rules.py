@@ -2,36 +2,42 @@
 
 A rule is tried at a few points. One that is the derivative of the operations needs nothing. One
 that passes the gradient on unchanged, scaled, reversed or clipped becomes the block that does so.
-Any other that is linear in the gradient is imported as it is: the value of the function, and the
+Others that are linear in the gradient are imported as they are: the value of the function, and the
 gradient of ``J(stop(x)) @ x`` with the J that the rule gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
+    LazyBroadcast,
+    Operand,
+    array_of,
     dtype_of,
     evaluate,
     function_of,
     open_program,
-)
-from gradwire.runtime.interchange.importing.jax.operands import (
-    LazyBroadcast,
-    Operand,
-    array_of,
     staged,
 )
 from gradwire.runtime.interchange.importing.jax.places import origin
 
 if TYPE_CHECKING:
+    from jax import Array as JaxArray
+
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.jax.jaxprs import Atom, ClosedJaxpr, Equation, Jaxpr
+    from gradwire.runtime.interchange.importing.jax.jaxprs import (
+        Atom,
+        ClosedJaxpr,
+        Equation,
+        Function,
+        Jaxpr,
+    )
     from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
     from gradwire.runtime.interchange.importing.staged import Staged
 
@@ -48,7 +54,7 @@ class Probe:
 
     equation: Equation
     program: ClosedJaxpr | Jaxpr
-    points: Sequence[Sequence[Any]]
+    points: Sequence[Sequence[JaxArray]]
 
     @property
     def floats(self) -> list[int]:
@@ -100,28 +106,24 @@ class Probe:
                 return limit, by
         return None
 
-    def gradients(
-        self, function: Callable[..., list[Any]], point: Sequence[Any], size: float
-    ) -> list[Array]:
+    def gradients(self, function: Function, point: Sequence[JaxArray], size: float) -> list[Array]:
         """What the float inputs get for gradients of about that size."""
         back = self.back(function, point)
         return [np.asarray(x) for x in back(*self.given(point, size))]
 
     def back(
-        self, function: Callable[..., list[Any]], point: Sequence[Any]
-    ) -> Callable[..., tuple[Any, ...]]:
+        self, function: Function, point: Sequence[JaxArray]
+    ) -> Callable[..., tuple[JaxArray, ...]]:
         """From gradients of the float outputs to those of the float inputs."""
         import jax
 
         back = jax.vjp(self.of_floats(function, point), *(point[i] for i in self.floats))[1]
         return lambda *given: tuple(back(list(given)))
 
-    def of_floats(
-        self, function: Callable[..., list[Any]], point: Sequence[Any]
-    ) -> Callable[..., list[Any]]:
+    def of_floats(self, function: Function, point: Sequence[JaxArray]) -> Function:
         """The float outputs as a function of the float inputs alone."""
 
-        def outputs(*arrays: Any) -> list[Any]:
+        def outputs(*arrays: JaxArray) -> list[JaxArray]:
             every = list(point)
             for index, array in zip(self.floats, arrays, strict=True):
                 every[index] = array
@@ -130,7 +132,7 @@ class Probe:
 
         return outputs
 
-    def given(self, point: Sequence[Any], size: float) -> list[Array]:
+    def given(self, point: Sequence[JaxArray], size: float) -> list[Array]:
         """Gradients of the float outputs, the same at every call."""
         draw = np.random.default_rng(1)
         return [
@@ -139,7 +141,7 @@ class Probe:
             if is_float(atom)
         ]
 
-    def _ruled(self, *arrays: Any) -> list[Any]:
+    def _ruled(self, *arrays: JaxArray) -> list[JaxArray]:
         return evaluate(self.equation, arrays)
 
     def tangents(self, by_jvp: bool) -> ClosedJaxpr:
@@ -149,7 +151,7 @@ class Probe:
         """
         import jax
 
-        def program(point: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        def program(point: Sequence[JaxArray], tangents: Sequence[JaxArray]) -> object:
             if by_jvp:
                 primals = [point[i] for i in self.floats]
                 return jax.jvp(self.of_floats(self._ruled, point), primals, list(tangents))[1]
@@ -162,7 +164,7 @@ class Probe:
         made: ClosedJaxpr = jax.make_jaxpr(program)(point, [point[i] for i in self.floats])
         return made
 
-    def _passes(self, point: Sequence[Any], size: float) -> bool:
+    def _passes(self, point: Sequence[JaxArray], size: float) -> bool:
         (gradient,) = self.gradients(self._ruled, point, size / 10)
         return _alike(gradient, self.given(point, size / 10)[0])
 
@@ -205,7 +207,9 @@ def with_rule(
     return _as_it_is(walk, probe, name, values, wires)
 
 
-def _points(walk: ProgramWalk, equation: Equation, inputs: list[LazyBroadcast]) -> list[list[Any]]:
+def _points(
+    walk: ProgramWalk, equation: Equation, inputs: list[LazyBroadcast]
+) -> list[list[JaxArray]]:
     """The example, where its numbers are known, and two other points."""
     draw = np.random.default_rng(0)
     examples = [_example(walk, x) for x in inputs]
@@ -220,13 +224,13 @@ def _points(walk: ProgramWalk, equation: Equation, inputs: list[LazyBroadcast]) 
     return points
 
 
-def _example(walk: ProgramWalk, x: LazyBroadcast) -> Any:
+def _example(walk: ProgramWalk, x: LazyBroadcast) -> JaxArray | None:
     known = array_of(x)
     found = walk.stage.example(x.narrow) if known is None else known
     return None if found is None else np.broadcast_to(found, x.shape)
 
 
-def _drawn(draw: np.random.Generator, atom: Atom) -> Any:
+def _drawn(draw: np.random.Generator, atom: Atom) -> Array:
     return draw.standard_normal(atom.aval.shape) if is_float(atom) else np.zeros(atom.aval.shape)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,24 +14,22 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.jax.calls import DEVICES, STRUCTURES
 from gradwire.runtime.interchange.importing.jax.jaxprs import (
     CALLS,
-    Literal,
-    draws,
-    dtype_of,
-    evaluate,
-    has_stop,
-    live_equations,
-    open_program,
-)
-from gradwire.runtime.interchange.importing.jax.loops import NOTHING_KNOWN
-from gradwire.runtime.interchange.importing.jax.operands import (
     LazyBroadcast,
+    Literal,
     OpaqueOutput,
     Operand,
     array_of,
     block_dtype,
+    draws,
+    dtype_of,
+    evaluate,
+    has_stop,
     held,
+    live_equations,
+    open_program,
     staged,
 )
+from gradwire.runtime.interchange.importing.jax.loops import NOTHING_KNOWN
 from gradwire.runtime.interchange.importing.jax.operations import ELEMENTWISE, LAZY, WHOLE
 from gradwire.runtime.interchange.importing.jax.patterns import recognised
 from gradwire.runtime.interchange.importing.jax.places import CallCounter, modules, written
@@ -127,23 +125,25 @@ class ProgramWalk:
             self._calls.enter(before)
 
     @contextmanager
-    def without_rules(self) -> Iterator[None]:
-        """Walk what follows, to which no gradient comes, by its operations alone."""
-        before, self.follows_rules = self.follows_rules, False
+    def _changed(self, **changes: object) -> Iterator[None]:
+        before = {name: getattr(self, name) for name in changes}
+        vars(self).update(changes)
         try:
             yield
         finally:
-            self.follows_rules = before
+            vars(self).update(before)
 
-    @contextmanager
-    def unrecorded(self) -> Iterator[None]:
+    def without_rules(self) -> AbstractContextManager[None]:
+        """Walk what follows, to which no gradient comes, by its operations alone."""
+        return self._changed(follows_rules=False)
+
+    def unrecorded(self) -> AbstractContextManager[None]:
         """Walk what follows, of which nothing is recorded by itself."""
-        before = self.regions, self._own
-        self.regions, self._own = None, self.regions
-        try:
-            yield
-        finally:
-            self.regions, self._own = before
+        return self._changed(regions=None, _own=self.regions)
+
+    def body(self) -> AbstractContextManager[None]:
+        """Walk what follows in the body of a loop, where modules count from the loop."""
+        return self._changed(_here=[], _calls=CallCounter())
 
     def with_recorded_gradient(
         self, equation: Equation, inputs: Sequence[Operand], value: Staged, name: str
@@ -154,16 +154,6 @@ class ProgramWalk:
         if self._own is None:
             raise UnsupportedError(name, "its rule for gradients is not linear in them")
         return self._own.put_up(self._place, equation, inputs, value, name)
-
-    @contextmanager
-    def body(self) -> Iterator[None]:
-        """Walk what follows in the body of a loop, where modules count from the loop."""
-        before = self._here, self._calls
-        self._here, self._calls = [], CallCounter()
-        try:
-            yield
-        finally:
-            self._here, self._calls = before
 
     def _count_one(self) -> None:
         self._count += 1

@@ -1,9 +1,10 @@
-"""One call of a layer, as what puts up its blocks sees it."""
+"""One call of a layer, and its settings, as what puts up its blocks sees them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -14,11 +15,79 @@ from gradwire.runtime.interchange.importing.staged import Staged
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.keras.config import Config
     from gradwire.runtime.interchange.importing.keras.images import Layouts
     from gradwire.runtime.interchange.importing.keras.model import Layer
-    from gradwire.runtime.interchange.importing.keras.variables import KerasVariables
+    from gradwire.runtime.interchange.importing.keras.weights import KerasVariables
     from gradwire.runtime.interchange.importing.stage import Stage
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of one layer. Methods raise FileError for a setting of another type.
+
+    A setting that is missing or null has the default.
+    """
+
+    settings: Mapping[str, object]
+
+    def json(self, key: str) -> object:
+        """The setting as it is; None where it is missing."""
+        return self.settings.get(key)
+
+    def text(self, key: str, default: str) -> str:
+        """A string."""
+        value = self._value(key, default)
+        return value if isinstance(value, str) else self._wrong(key, "text")
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A boolean."""
+        value = self._value(key, default)
+        return value if isinstance(value, bool) else self._wrong(key, "true or false")
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        """An integer; without a default it must be there."""
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**40:
+            self._wrong(key, "an integer")
+        return int(value)
+
+    def number(self, key: str, default: float) -> float:
+        """A finite number."""
+        value = self._value(key, default)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            self._wrong(key, "a number")
+        return float(value)
+
+    def list(self, key: str) -> list[Any]:
+        """A list; empty where it is missing."""
+        value = self._value(key, [])
+        return value if isinstance(value, list) else self._wrong(key, "a list")
+
+    def wholes(self, key: str, count: int, default: int | None = None) -> tuple[int, ...]:
+        """As many integers as wanted; a single one counts for all."""
+        value = self._value(key, default)
+        if isinstance(value, int):
+            return (self.whole(key, default),) * count
+        numbers = value if isinstance(value, list) else self._wrong(key, "integers")
+        if len(numbers) != count or not all(type(n) is int and abs(n) < 2**40 for n in numbers):
+            self._wrong(key, f"{count} integers")
+        return tuple(numbers)
+
+    def _value(self, key: str, default: object) -> object:
+        value = self.settings.get(key)
+        return default if value is None else value
+
+    def _wrong(self, key: str, expected: str) -> NoReturn:
+        name = str(self.settings.get("name", ""))[:80]
+        raise FileError(
+            f"The setting {key!r} of the layer {name!r} is wrong.",
+            expected=expected,
+            got=repr(self.settings.get(key))[:80],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +96,8 @@ class LayerCall:
 
     stage: Stage
     layer: Layer
-    arguments: Sequence[Any]
-    keywords: Mapping[str, Any]
+    arguments: Sequence[object]
+    keywords: Mapping[str, object]
     variables: KerasVariables
     layouts: Layouts
     training: bool = False
@@ -83,10 +152,6 @@ class LayerCall:
                 expected="numbers",
                 got=repr(given)[:80],
             ) from error
-
-    def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
-        """A block of the layer."""
-        return self.stage.block(kind, *inputs, **parameters)
 
     def unsupported(self, why: str) -> UnsupportedError:
         """The error of a setting that no block can express."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def activated(call: LayerCall, x: Staged, key: str = "activation", axis: int = -
 
 def activation_name(call: LayerCall, key: str) -> str:
     """The activation that a setting names, by itself or as an object of Keras."""
-    given: Any = call.config.json(key)
+    given = call.config.json(key)
     if isinstance(given, dict):
         given = given.get("config")
     if given is None:
@@ -121,7 +121,7 @@ def _two(kind: str) -> Operator:
 
 def _operand(call: LayerCall, number: int) -> Staged:
     """An argument, a value or a number in the dtype of the other one."""
-    given: Any = call.arguments[number] if number < len(call.arguments) else None
+    given = call.arguments[number] if number < len(call.arguments) else None
     if isinstance(given, Staged):
         return given
     if isinstance(given, bool) or not isinstance(given, int | float):
@@ -130,7 +130,7 @@ def _operand(call: LayerCall, number: int) -> Staged:
 
 
 def _over(kind: str, call: LayerCall) -> Staged:
-    axis: Any = call.config.json("axis")
+    axis = call.config.json("axis")
     axis = call.keywords.get("axis", axis)
     axes = None if axis is None else tuple(axis) if isinstance(axis, list) else (axis,)
     keepdims = bool(call.keywords.get("keepdims", call.config.json("keepdims")))

@@ -158,16 +158,15 @@ def _global(kind: str, rank: int, call: LayerCall) -> Staged:
 
 def _pairs(call: LayerCall, key: str, rank: int) -> list[tuple[int, int]]:
     """Two lengths for each spatial axis, given as one number, one for each axis, or pairs."""
-    given: Any = call.config.json(key)
+    given = call.config.json(key)
     parts = given if isinstance(given, list) else [given] * (rank if rank > 1 else 2)
     if rank == 1:
         parts = [parts]
     found = [part if isinstance(part, list) else [part, part] for part in parts]
-    if len(found) != rank or not all(
-        len(pair) == 2 and all(type(n) is int and 0 <= n < 2**31 for n in pair) for pair in found
-    ):
+    lengths = [n for pair in found for n in pair if type(n) is int and 0 <= n < 2**31]
+    if len(found) != rank or any(len(pair) != 2 for pair in found) or len(lengths) != 2 * rank:
         raise call.unsupported(f"its {key} is {str(given)[:80]}")
-    return [(pair[0], pair[1]) for pair in found]
+    return list(zip(lengths[::2], lengths[1::2], strict=True))
 
 
 def _padding(rank: int, call: LayerCall) -> Staged:

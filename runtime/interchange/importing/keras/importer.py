@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.keras.archive import read_archive
 from gradwire.runtime.interchange.importing.keras.call import LayerCall
 from gradwire.runtime.interchange.importing.keras.functions import OPERATIONS
 from gradwire.runtime.interchange.importing.keras.images import Layouts
 from gradwire.runtime.interchange.importing.keras.layers import LAYERS
-from gradwire.runtime.interchange.importing.keras.model import KerasEntry, Layer, Model, model_of
+from gradwire.runtime.interchange.importing.keras.model import (
+    KerasEntry,
+    KerasNode,
+    Layer,
+    Model,
+    model_of,
+)
 from gradwire.runtime.interchange.importing.keras.training import TARGET, put_up_loss, with_recipe
-from gradwire.runtime.interchange.importing.keras.variables import KerasVariables
-from gradwire.runtime.interchange.importing.keras.weights import opened
+from gradwire.runtime.interchange.importing.keras.weights import (
+    KerasVariables,
+    opened,
+    read_archive,
+)
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.progress import counted
 from gradwire.runtime.interchange.importing.scopes import ModuleCall as Use
@@ -63,25 +72,22 @@ def import_keras(
     return conclude(stage, outputs, options)
 
 
+@dataclass(eq=False)
 class _Importer:
-    def __init__(
-        self,
-        stage: Stage,
-        variables: KerasVariables,
-        options: ImportOptions,
-        arrays: Mapping[str, ArrayLike],
-    ) -> None:
-        self._stage = stage
-        self._variables = variables
-        self._options = options
-        self._arrays = arrays
-        self._layouts = Layouts(stage)
-        self._inputs = 0
+    stage: Stage
+    variables: KerasVariables
+    options: ImportOptions
+    arrays: Mapping[str, ArrayLike]
+    inputs: int = 0
+    """How many inputs have been put up."""
+
+    def __post_init__(self) -> None:
+        self.layouts = Layouts(self.stage)
 
     def outputs(self, model: Model) -> dict[str, Staged]:
         """What the outermost model gives, by the names of the layers that give it."""
         names = [entry.layer for entry in model.inputs]
-        for name in (*self._options.shapes, *self._arrays):
+        for name in (*self.options.shapes, *self.arrays):
             if name not in (*names, TARGET):
                 raise FileError(f"The model has no input {name!r}.", expected=", ".join(names[:20]))
         given = [self._input(model.layers.get(entry.layer), entry.layer) for entry in model.inputs]
@@ -97,11 +103,11 @@ class _Importer:
             raise FileError(f"The input {name!r} of the model is no layer for one.")
         given = layer.config.json("dtype")
         dtype = given if isinstance(given, str) else "float32"
-        if name in self._arrays:
-            return self._stage.input(name, np.asarray(self._arrays[name], dtype))
-        index, self._inputs = self._inputs, self._inputs + 1
-        shape = self._options.shapes.get(name) or self._shape(layer)
-        return self._stage.input(name, self._options.example(index, tuple(shape), dtype))
+        if name in self.arrays:
+            return self.stage.input(name, np.asarray(self.arrays[name], dtype))
+        index, self.inputs = self.inputs, self.inputs + 1
+        shape = self.options.shapes.get(name) or self._shape(layer)
+        return self.stage.input(name, self.options.example(index, tuple(shape), dtype))
 
     def _shape(self, layer: Layer) -> tuple[int, ...]:
         lengths = layer.config.list("batch_shape")
@@ -141,26 +147,24 @@ class _Importer:
         here = (*path, Use(layer.name, number + 1))
         if layer.model is not None:
             return self._inner(layer, layer.model, here, arguments)
-        self._variables.module = tuple(
-            part if isinstance(part, str) else part.name for part in path
-        )
+        self.variables.module = tuple(part if isinstance(part, str) else part.name for part in path)
         call = LayerCall(
-            self._stage, layer, arguments, keywords, self._variables, self._layouts,
-            self._options.training,
+            self.stage, layer, arguments, keywords, self.variables, self.layouts,
+            self.options.training,
         )  # fmt: skip
-        with self._stage.at(here):
+        with self.stage.at(here):
             made = self._made(call)
         return made if isinstance(made, tuple) else (made,)
 
     def _inner(
-        self, layer: Layer, model: Model, path: tuple[Part, ...], arguments: Sequence[Any]
+        self, layer: Layer, model: Model, path: tuple[Part, ...], arguments: Sequence[object]
     ) -> tuple[Staged, ...]:
         """A model that is a layer: its page, frozen if it is."""
-        before = self._variables.frozen
-        self._variables.frozen = before or not layer.config.flag("trainable", True)
+        before = self.variables.frozen
+        self.variables.frozen = before or not layer.config.flag("trainable", True)
         flat = arguments[0] if arguments and isinstance(arguments[0], list) else arguments
         found = self._run(model, path, [x for x in flat if isinstance(x, Staged)])
-        self._variables.frozen = before
+        self.variables.frozen = before
         return found
 
     def _made(self, call: LayerCall) -> Staged | tuple[Staged, ...]:
@@ -184,13 +188,13 @@ class _Importer:
         if inner is None:
             raise call.unsupported("it has no layer")
         batch, time = x.shape[:2]
-        flat = self._stage.reshape(x, (batch * time, *x.shape[2:]))
+        flat = self.stage.reshape(x, (batch * time, *x.shape[2:]))
         made = self._made(
-            LayerCall(self._stage, inner, [flat], {}, self._variables, self._layouts, call.training)
+            LayerCall(self.stage, inner, [flat], {}, self.variables, self.layouts, call.training)
         )
         if isinstance(made, tuple):
             raise call.unsupported("its layer gives several values")
-        return self._stage.reshape(made, (batch, time, *made.shape[1:]))
+        return self.stage.reshape(made, (batch, time, *made.shape[1:]))
 
 
 def _order(model: Model) -> list[tuple[KerasEntry, Layer, int]]:
@@ -214,7 +218,7 @@ def _order(model: Model) -> list[tuple[KerasEntry, Layer, int]]:
     return found
 
 
-def _read(node: Any) -> set[tuple[str, int]]:
+def _read(node: KerasNode) -> set[tuple[str, int]]:
     """The calls whose outputs a call reads."""
     pending, found = [*node.arguments, *node.keywords.values()], set()
     while pending:
@@ -226,7 +230,7 @@ def _read(node: Any) -> set[tuple[str, int]]:
     return found
 
 
-def _with_values(argument: Any, values: Mapping[KerasEntry, Staged]) -> Any:
+def _with_values(argument: object, values: Mapping[KerasEntry, Staged]) -> object:
     """An argument with values for entries."""
     if isinstance(argument, KerasEntry):
         if argument not in values:

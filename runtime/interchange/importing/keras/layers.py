@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.call import Config
 from gradwire.runtime.interchange.importing.keras.functions import ACTIVATIONS, activated, by_name
 from gradwire.runtime.interchange.importing.keras.images import CONVOLUTIONS, POOLINGS
 from gradwire.runtime.interchange.importing.meanings import normalisation, recurrent, shapes
@@ -112,9 +112,10 @@ def _parameters(call: LayerCall) -> tuple[Staged | None, Staged | None, int]:
 def _axes(call: LayerCall, rank: int) -> list[int]:
     given = call.config.json("axis")
     axes = [-1 if given is None else given] if not isinstance(given, list) else given
-    if not all(type(axis) is int and -rank <= axis < rank for axis in axes):
+    found = [axis % rank for axis in axes if type(axis) is int and -rank <= axis < rank]
+    if len(found) != len(axes):
         raise call.unsupported(f"its axes are {str(axes)[:80]}")
-    return [axis % rank for axis in axes]
+    return found
 
 
 def _batch(call: LayerCall) -> Staged:
@@ -196,7 +197,7 @@ def _flatten(call: LayerCall) -> Staged:
 
 def _reshape(call: LayerCall) -> Staged:
     x = call.x()
-    wanted: Any = call.config.list("target_shape")
+    wanted = call.config.list("target_shape")
     if not all(type(n) is int and -1 <= n < 2**40 for n in wanted) or wanted.count(-1) > 1:
         raise call.unsupported(f"its shape is {str(wanted)[:80]}")
     return put("Reshape", x, shape=tuple(shapes.whole((x.shape[0], *wanted), x.size)))
@@ -236,17 +237,17 @@ def _folded(kind: str, call: LayerCall) -> Staged:
 
 def _average(call: LayerCall) -> Staged:
     values = call.xs()
-    return call.stage.block("AddN", *values) * (1 / len(values))
+    return put("AddN", *values) * (1 / len(values))
 
 
 def _concatenate(call: LayerCall) -> Staged:
     values, first = _values(call)
     axis = call.config.whole("axis", -1) % values[0].ndim
     if not first:
-        return call.stage.block("Concat", *values, axis=axis)
+        return put("Concat", *values, axis=axis)
     last = values[0].ndim - 1
     place = 0 if axis == 0 else 1 if axis == last else axis + 1
-    return call.layouts.last(call.stage.block("Concat", *values, axis=place))
+    return call.layouts.last(put("Concat", *values, axis=place))
 
 
 def _dot(call: LayerCall) -> Staged:
@@ -273,7 +274,7 @@ _KINDS: dict[str, tuple[Literal["lstm", "gru", "rnn"], str, str]] = {
 
 def _active(call: LayerCall, config: Config, key: str, default: str) -> recurrent.Activation:
     """The activation that a setting names; of no use where it is an object of the user's."""
-    given: Any = config.json(key)
+    given = config.json(key)
     given = given.get("config") if isinstance(given, dict) else given
     name = default if config.json(key) is None else given if isinstance(given, str) else "an object"
     return lambda x: x if name == "linear" else by_name(call, x, name)
@@ -318,7 +319,7 @@ def _recurrent(kind: str) -> Operator:
         y, states = _run(call, call.config, kind, _initial(call), "cell", _KINDS[kind][2])
         if call.config.flag("return_sequences", False):
             backwards = call.config.flag("go_backwards", False)
-            out = call.stage.block("Flip", y, axis=1) if backwards else y
+            out = put("Flip", y, axis=1) if backwards else y
         else:
             out = states[0]
         return (out, *states) if call.config.flag("return_state", False) else out
@@ -330,13 +331,14 @@ def _initial(call: LayerCall) -> list[Staged]:
     """The states that the layer is given, as further arguments or by name."""
     if call.keywords.get("mask") is not None:
         raise call.unsupported("it has a mask")
-    given: Any = call.keywords.get("initial_state")
+    given = call.keywords.get("initial_state")
     given = [x for x in call.arguments[1:] if x is not None] if given is None else given
     found = given if isinstance(given, list) else [given]
     found = found[0] if len(found) == 1 and isinstance(found[0], list) else found
-    if not all(isinstance(x, Staged) for x in found):
+    states = [x for x in found if isinstance(x, Staged)]
+    if len(states) != len(found):
         raise call.unsupported("a state that it begins with is no value")
-    return found
+    return states
 
 
 def _bidirectional(call: LayerCall) -> Staged:
@@ -344,16 +346,16 @@ def _bidirectional(call: LayerCall) -> Staged:
     ways = [_direction(call, way) for way in ("forward", "backward")]
     mode = call.config.text("merge_mode", "concat")
     if mode == "concat":
-        return call.block("Concat", *ways, axis=ways[0].ndim - 1)
+        return put("Concat", *ways, axis=ways[0].ndim - 1)
     kinds = {"sum": "Add", "mul": "Mul", "ave": "Add"}
     if mode not in kinds:
         raise call.unsupported(f"its merge_mode is {mode[:20]!r}")
-    merged = call.block(kinds[mode], *ways)
+    merged = put(kinds[mode], *ways)
     return merged * 0.5 if mode == "ave" else merged
 
 
 def _direction(call: LayerCall, way: str) -> Staged:
-    record: Any = call.config.json("backward_layer" if way == "backward" else "layer")
+    record = call.config.json("backward_layer" if way == "backward" else "layer")
     record = call.config.json("layer") if record is None else record
     if not isinstance(record, dict) or record.get("class_name") not in _KINDS:
         raise call.unsupported("it is not of a recurrent layer")
@@ -409,7 +411,7 @@ def _projected(call: LayerCall, x: Staged, name: str, inside: str, subscripts: s
 
 def _mask(call: LayerCall) -> Staged | None:
     """A mask (batch, queries, keys), the same for all heads."""
-    mask: Any = call.keywords.get("attention_mask")
+    mask = call.keywords.get("attention_mask")
     masks = [call.keywords.get(f"{name}_mask") for name in ("query", "key", "value")]
     if any(other is not None for other in masks):
         raise call.unsupported("it has masks of queries, keys or values")

@@ -7,14 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.keras.config import Config
-
-Json: TypeAlias = Any
+from gradwire.runtime.interchange.importing.keras.call import Config
 
 MODELS = frozenset({"Sequential", "Functional", "Model"})
 _OPERATIONS = ("keras.src.ops.", "keras.ops")
@@ -36,8 +34,8 @@ class KerasEntry(NamedTuple):
 class KerasNode:
     """A call of a layer: its arguments, in which entries stand for the outputs of others."""
 
-    arguments: Sequence[Json]
-    keywords: Mapping[str, Json]
+    arguments: Sequence[object]
+    keywords: Mapping[str, object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Model:
     outputs: tuple[KerasEntry, ...] = ()
 
 
-def model_of(record: Json, place: str = "", depth: int = 0) -> Model:
+def model_of(record: object, place: str = "", depth: int = 0) -> Model:
     """The model of a configuration; raises FileError for none, UnsupportedError for code."""
     kind, config = checked(record)
     if kind not in MODELS or depth > MAX_DEPTH:
@@ -86,7 +84,7 @@ def model_of(record: Json, place: str = "", depth: int = 0) -> Model:
     return Model(name, layers, tuple(inputs), tuple(outputs))
 
 
-def checked(record: Json) -> tuple[str, Config]:
+def checked(record: object) -> tuple[str, Config]:
     """The class and the configuration of an object of Keras's own.
 
     Raises UnsupportedError for one of the user's, which only code can make.
@@ -157,7 +155,7 @@ def _sequential(name: str, layers: dict[str, Layer]) -> Model:
     return Model(name, chained, (KerasEntry(names[0], 0, 0),), (KerasEntry(names[-1], 0, 0),))
 
 
-def _node(record: Json) -> KerasNode:
+def _node(record: object) -> KerasNode:
     if not isinstance(record, dict):
         raise FileError("The file is of an older Keras.", next_step="Save it with Keras 3.")
     arguments, keywords = record.get("args", ()), record.get("kwargs", {})
@@ -167,7 +165,7 @@ def _node(record: Json) -> KerasNode:
     return KerasNode(resolved, {str(key): _resolved(value) for key, value in keywords.items()})
 
 
-def _resolved(value: Json) -> Json:
+def _resolved(value: object) -> object:
     """An argument with the outputs of other layers as entries."""
     if isinstance(value, list):
         return [_resolved(part) for part in value]
@@ -178,7 +176,7 @@ def _resolved(value: Json) -> Json:
     return value
 
 
-def _entries(value: Json) -> list[KerasEntry]:
+def _entries(value: object) -> list[KerasEntry]:
     """The entries of a list of them, or of a single one; of a dict, in the order of its names."""
     if isinstance(value, dict):
         return [entry for key in value for entry in _entries(value[key])]
@@ -189,8 +187,12 @@ def _entries(value: Json) -> list[KerasEntry]:
     return [entry for part in value for entry in _entries(part)]
 
 
-def _entry(value: Json) -> KerasEntry:
-    fits = isinstance(value, list) and len(value) == 3 and isinstance(value[0], str)
-    if not fits or not all(type(n) is int and 0 <= n < MAX_LAYERS for n in value[1:]):
+def _entry(value: object) -> KerasEntry:
+    if (
+        not isinstance(value, list)
+        or len(value) != 3
+        or not isinstance(value[0], str)
+        or not all(type(n) is int and 0 <= n < MAX_LAYERS for n in value[1:])
+    ):
         raise FileError("A layer reads what is no output of another.", got=str(value)[:80])
     return KerasEntry(value[0], value[1], value[2])

@@ -11,7 +11,7 @@ import numpy as np
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram.optimisers import METHODS, Method
 from gradwire.runtime.diagram.training import OptimiserRule, Training
-from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.call import Config
 from gradwire.runtime.interchange.importing.meanings import losses
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -25,7 +25,7 @@ TARGET = "target"
 _SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error"}
 
 
-def put_up_loss(stage: Stage, y: Staged, compiled: Any, target: Any) -> bool:
+def put_up_loss(stage: Stage, y: Staged, compiled: object, target: object) -> bool:
     """The loss of a model's only output, with an Input for the target; whether it has one.
 
     A loss that is not standard is remarked.
@@ -41,10 +41,10 @@ def put_up_loss(stage: Stage, y: Staged, compiled: Any, target: Any) -> bool:
     return True
 
 
-def _loss_of(compiled: Any) -> tuple[str, Config]:
+def _loss_of(compiled: object) -> tuple[str, Config]:
     """The name of the loss in snake case, and its settings."""
     given = compiled.get("loss") if isinstance(compiled, dict) else None
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, object] = {}
     if isinstance(given, dict):
         inner = given.get("config")
         settings = inner if isinstance(inner, dict) else {}
@@ -56,7 +56,7 @@ def _loss_of(compiled: Any) -> tuple[str, Config]:
     return _SHORT.get(name, name), Config(settings)
 
 
-def _loss(stage: Stage, y: Staged, name: str, config: Config, target: Any) -> Staged | None:
+def _loss(stage: Stage, y: Staged, name: str, config: Config, target: object) -> Staged | None:
     if config.text("reduction", "sum_over_batch_size") not in ("sum_over_batch_size", "mean"):
         return None
     if config.number("label_smoothing", 0.0):
@@ -102,13 +102,13 @@ def _before(y: Staged, kind: str) -> Staged | None:
     return next(iter(y.source.inputs.values()))
 
 
-def _target(stage: Stage, shape: Shape, dtype: str, given: Any) -> Staged:
+def _target(stage: Stage, shape: Shape, dtype: str, given: object) -> Staged:
     """The Input of the target: what is given, else zeros."""
     numbers = np.zeros(shape, dtype) if given is None else np.asarray(given, dtype).reshape(shape)
     return stage.input(TARGET, numbers)
 
 
-def with_recipe(imported: Imported, compiled: Any) -> Imported:
+def with_recipe(imported: Imported, compiled: object) -> Imported:
     """An import with the optimiser that the model was compiled with, if it is known."""
     given = compiled.get("optimizer") if isinstance(compiled, dict) else None
     if isinstance(given, dict) and isinstance(given.get("config"), dict):

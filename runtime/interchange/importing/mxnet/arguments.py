@@ -1,28 +1,86 @@
-"""The arguments of a symbol: which are parameters, which are data, and what numbers they have."""
+"""The arguments of a symbol: which are parameters or data, what shapes and numbers they have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.interchange.importing.mxnet.names import NodePlace, own_name
-from gradwire.runtime.interchange.importing.mxnet.shapes import EntryShapes, declared_shape
 from gradwire.runtime.interchange.importing.mxnet.symbol import (
     ARGUMENT,
+    NodePlace,
     Symbol,
     SymbolEntry,
     SymbolNode,
+    own_name,
 )
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
     from gradwire.runtime.interchange.importing.options import ImportOptions
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
+
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class EntryShapes:
+    """The shapes of entries, as far as given ones and operators that keep shapes make them known.
+
+    ``keeping`` are the operators whose inputs and output have one shape, ``any_shape`` those that
+    take any.
+    """
+
+    def __init__(self, symbol: Symbol, keeping: Iterable[str], any_shape: Iterable[str]) -> None:
+        self._first: dict[SymbolEntry, SymbolEntry] = {}
+        self._known: dict[SymbolEntry, Shape] = {}
+        self._demanding: set[SymbolEntry] = set()
+        same, loose = frozenset(keeping), frozenset(any_shape)
+        for place, node in enumerate(symbol.nodes):
+            if node.operator in same:
+                for entry in node.inputs:
+                    self._join(entry, SymbolEntry(place, 0))
+        for node in symbol.nodes:
+            if node.operator not in same | loose:
+                self._demanding |= {self._root(entry) for entry in node.inputs}
+
+    def know(self, entry: SymbolEntry, shape: Shape, name: str) -> None:
+        """Note the shape of an entry; raises FileError where another is known."""
+        known = self._known.setdefault(self._root(entry), shape)
+        if known != shape:
+            raise FileError(
+                f"The shape of {name!r} doesn't fit the symbol.",
+                expected=str(known),
+                got=str(shape),
+            )
+
+    def get(self, entry: SymbolEntry) -> Shape | None:
+        """The shape of an entry, if it is known."""
+        return self._known.get(self._root(entry))
+
+    def is_free(self, entry: SymbolEntry) -> bool:
+        """Whether nothing in the symbol demands a rank of the entry, so that a scalar would do."""
+        return self._root(entry) not in self._demanding
+
+    def _root(self, entry: SymbolEntry) -> SymbolEntry:
+        while (before := self._first.get(entry, entry)) != entry:
+            self._first[entry] = self._first.get(before, before)
+            entry = before
+        return entry
+
+    def _join(self, one: SymbolEntry, other: SymbolEntry) -> None:
+        roots = self._root(one), self._root(other)
+        if roots[0] != roots[1]:
+            self._first[roots[0]] = roots[1]
+
+
+def declared_shape(texts: Mapping[str, str], wholes: Shape) -> Shape | None:
+    """The shape that an argument declares of itself; None where a length is open."""
+    return wholes if "__shape__" in texts and all(length > 0 for length in wholes) else None
+
 
 _DTYPES = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32", "6": "int64"}
 _DATA = ("data", "label", "_data", "_label")
@@ -108,7 +166,7 @@ class SymbolArguments:
         """The numbers of an input; labels are 0, the first class, unless others are given."""
         if numbers is not None:
             return numbers
-        dtype = _DTYPES.get(node.attributes.text("__dtype__"), "float32")
+        dtype = _DTYPES.get(node.text("__dtype__"), "float32")
         self._inputs += 1
         if node.name.rstrip("0123456789").endswith("label"):
             return np.zeros(shape, dtype)
@@ -120,13 +178,13 @@ class SymbolArguments:
         return not node.name.rstrip("0123456789").endswith(_DATA)
 
     def _is_trainable(self, node: SymbolNode) -> bool:
-        fixed = node.attributes.number("__lr_mult__", 1.0) == 0.0
+        fixed = node.number("__lr_mult__", 1.0) == 0.0
         return not (fixed or node.name.endswith(_STATES))
 
     def _own_shape(self, node: SymbolNode) -> Shape | None:
         if node.name in self._numbers:
             return np.shape(self._numbers[node.name])
-        return declared_shape(node.attributes.texts, node.attributes.wholes("__shape__", ()))
+        return declared_shape(node.texts, node.wholes("__shape__", ()))
 
     def _shape(self, place: int, node: SymbolNode, wanted: Shape | None) -> Shape:
         entry = SymbolEntry(place, 0)

@@ -10,8 +10,7 @@ from gradwire.blocks.errors import FileError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
-    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.mxnet.arguments import Shape
     from gradwire.runtime.interchange.importing.mxnet.symbol import SymbolNode
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -32,11 +31,6 @@ class MXNetCall:
     is_read: bool = False
     """Whether other nodes read what it gives."""
     training: bool = False
-
-    @property
-    def attributes(self) -> MXNetAttributes:
-        """The node's attributes."""
-        return self.node.attributes
 
     def __len__(self) -> int:
         return len(self.node.inputs)
@@ -61,7 +55,7 @@ class MXNetCall:
 
     def choice(self, key: str, known: Mapping[str, _Choice], default: str) -> _Choice:
         """What ``known`` has for an attribute; raises UnsupportedError where it has nothing."""
-        text = self.attributes.text(key, default)
+        text = self.node.text(key, default)
         if text not in known:
             raise self.unsupported(f"{key}={text[:40]} is not known")
         return known[text]

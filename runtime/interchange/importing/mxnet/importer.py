@@ -11,9 +11,8 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.mxnet.arguments import SymbolArguments
+from gradwire.runtime.interchange.importing.mxnet.arguments import EntryShapes, SymbolArguments
 from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
-from gradwire.runtime.interchange.importing.mxnet.names import NodePlace, Places
 from gradwire.runtime.interchange.importing.mxnet.operators import (
     ANY_SHAPE,
     KEEPING,
@@ -23,9 +22,10 @@ from gradwire.runtime.interchange.importing.mxnet.parameters import (
     parameters_beside,
     read_parameters,
 )
-from gradwire.runtime.interchange.importing.mxnet.shapes import EntryShapes
 from gradwire.runtime.interchange.importing.mxnet.symbol import (
     ARGUMENT,
+    NodePlace,
+    Places,
     Symbol,
     SymbolEntry,
     SymbolNode,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
+    from gradwire.runtime.interchange.importing.mxnet.arguments import Shape
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -158,7 +158,7 @@ def _applied(operator: Operator, call: MXNetCall) -> Staged | tuple[Staged, ...]
     except (IndexError, ValueError, ArithmeticError) as error:
         raise FileError(
             f"The attributes of the node {call.node.name!r} don't fit its inputs.",
-            got=f"{call.node.operator} with {str(dict(call.attributes.texts))[:200]}",
+            got=f"{call.node.operator} with {str(dict(call.node.texts))[:200]}",
         ) from error
 
 

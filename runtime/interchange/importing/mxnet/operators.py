@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from gradwire.runtime.interchange.importing.staged import named, put
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.meanings.losses import Reduction
+    from gradwire.runtime.interchange.importing.mxnet.arguments import Shape
     from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall, Operator
-    from gradwire.runtime.interchange.importing.mxnet.shapes import Shape
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -51,7 +51,7 @@ def _pair(function: Function) -> Operator:
 def _with_number(function: Function, swapped: bool = False) -> Operator:
     def apply(call: MXNetCall) -> Staged:
         x = call.x()
-        number = x.like(call.attributes.number("scalar"))
+        number = x.like(call.node.number("scalar"))
         return function(number, x) if swapped else function(x, number)
 
     return apply
@@ -109,7 +109,7 @@ def _one(function: Callable[[Staged], Staged]) -> Operator:
 
 
 def _smooth_l1(call: MXNetCall) -> Staged:
-    x, width = call.x(), call.attributes.number("scalar", 1.0) ** 2
+    x, width = call.x(), call.node.number("scalar", 1.0) ** 2
     size = put("Abs", x)
     near = put("Square", x) * (0.5 * width)
     return put("Where", size < 1.0 / width, near, size - 0.5 / width)
@@ -127,13 +127,13 @@ _REDUCTIONS = {
 
 def _over(call: MXNetCall, rank: int) -> tuple[tuple[int, ...] | None, bool]:
     """Which axes a reduction has, and whether they stay."""
-    axes = call.attributes.axes()
+    axes = call.node.axes()
     if any(not -rank <= axis < rank for axis in axes or ()):
         raise call.unsupported(f"its axes {axes} are not those of rank {rank}")
-    if call.attributes.flag("exclude"):
+    if call.node.flag("exclude"):
         excluded = {axis % rank for axis in axes or ()}
         axes = tuple(axis for axis in range(rank) if axis not in excluded)
-    return axes or None, call.attributes.flag("keepdims")
+    return axes or None, call.node.flag("keepdims")
 
 
 def _reduction(kind: str) -> Operator:
@@ -144,29 +144,29 @@ def _place(kind: str) -> Operator:
     """An index, which is a float here."""
 
     def choose(call: MXNetCall) -> Staged:
-        x, axes = call.x(), call.attributes.axes()
-        y = place(kind, x, axes[0] if axes else None, call.attributes.flag("keepdims"))
+        x = call.x()
+        y = place(kind, x, call.node.axis(), call.node.flag("keepdims"))
         return call.stage.cast(named(y, call.name), x.dtype)
 
     return choose
 
 
 def _norm(call: MXNetCall) -> Staged:
-    x, order = call.x(), call.attributes.whole("ord", 2)
+    x, order = call.x(), call.node.whole("ord", 2)
     if order not in (1, 2):
         raise call.unsupported(f"its ord is {order}")
     return reductions.norm(x, order, *_over(call, x.ndim))
 
 
 def _cumulative(call: MXNetCall) -> Staged:
-    axes, x = call.attributes.axes(), call.x()
-    x, axis = (shapes.flatten(x), 0) if axes is None else (x, axes[0])
+    x, axis = call.x(), call.node.axis()
+    x, axis = (shapes.flatten(x), 0) if axis is None else (x, axis)
     return reductions.running("CumulativeSum", x, axis)
 
 
 def _sides(call: MXNetCall, turn: Callable[[Staged], Staged]) -> list[Staged]:
     """Both inputs, turned where an attribute says so."""
-    flags = [call.attributes.flag(key) for key in ("transpose_a", "transpose_b")]
+    flags = [call.node.flag(key) for key in ("transpose_a", "transpose_b")]
     return [turn(call.x(i)) if flag else call.x(i) for i, flag in enumerate(flags)]
 
 
@@ -180,10 +180,10 @@ def _dot(call: MXNetCall) -> Staged:
 
 
 def _reshape(call: MXNetCall) -> Staged:
-    x, wanted = call.x(), call.attributes.wholes("shape", ())
-    if not wanted and "target_shape" in call.attributes.texts:
-        wanted = call.attributes.wholes("target_shape")
-    reverse = call.attributes.flag("reverse")
+    x, wanted = call.x(), call.node.wholes("shape", ())
+    if not wanted and "target_shape" in call.node.texts:
+        wanted = call.node.wholes("target_shape")
+    reverse = call.node.flag("reverse")
     shape = x.shape[::-1] if reverse else x.shape
     try:
         found = reshaped(shape, wanted[::-1] if reverse else wanted)
@@ -234,25 +234,25 @@ def _split_length(length: int, first: int, second: int) -> tuple[int, int]:
 
 
 def _transpose(call: MXNetCall) -> Staged:
-    x, axes = call.x(), call.attributes.axes("axes")
+    x, axes = call.x(), call.node.axes("axes")
     order = axes or tuple(range(x.ndim))[::-1]
     return put("Transpose", x, perm=tuple(axis % max(x.ndim, 1) for axis in order))
 
 
 def _split_channels(call: MXNetCall) -> tuple[Staged, ...]:
     """Equal parts along an axis, which ``squeeze_axis`` drops."""
-    x, axis = call.x(), call.attributes.whole("axis", 1)
-    count = call.attributes.whole("num_outputs")
+    x, axis = call.x(), call.node.whole("axis", 1)
+    count = call.node.whole("num_outputs")
     if not (-x.ndim <= axis < x.ndim and 0 < count and x.shape[axis] % count == 0):
         raise call.unsupported(f"{x.shape} has no {count} equal parts along axis {axis}")
     parts = shapes.split(x, [x.shape[axis] // count] * count, axis)
-    if call.attributes.flag("squeeze_axis"):
+    if call.node.flag("squeeze_axis"):
         parts = [call.stage.select(part, axis, 0) for part in parts]
     return tuple(parts)
 
 
 def _broadcast_to(call: MXNetCall) -> Staged:
-    x, wanted = call.x(), call.attributes.wholes("shape", ())
+    x, wanted = call.x(), call.node.wholes("shape", ())
     if len(wanted) != x.ndim:
         raise call.unsupported(f"{wanted} doesn't fit {x.shape}")
     return shapes.broadcast(x, wanted, keep=0)
@@ -261,48 +261,43 @@ def _broadcast_to(call: MXNetCall) -> Staged:
 def _broadcast_axes(call: MXNetCall) -> Staged:
     x = call.x()
     shape = list(x.shape)
-    axes, lengths = call.attributes.wholes("axis", ()), call.attributes.wholes("size", ())
+    axes, lengths = call.node.wholes("axis", ()), call.node.wholes("size", ())
     for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
     return call.stage.broadcast(x, shape)
 
 
 def _broadcast_like(call: MXNetCall) -> Staged:
-    if "lhs_axes" in call.attributes.texts:
+    if "lhs_axes" in call.node.texts:
         raise call.unsupported("only some axes are broadcast")
     return call.stage.broadcast(call.x(0), call.x(1).shape)
 
 
-def _repeat(call: MXNetCall) -> Staged:
-    axes = call.attributes.axes()
-    return shapes.repeat(call.x(), call.attributes.whole("repeats"), axes[0] if axes else None)
-
-
 def _blocks(meaning: Callable[[Staged, int], Staged]) -> Operator:
-    return lambda call: meaning(call.x(), call.attributes.whole("block_size"))
+    return lambda call: meaning(call.x(), call.node.whole("block_size"))
 
 
 def _upsampling(call: MXNetCall) -> Staged:
     """Every pixel repeated to a square; other ways of enlarging have weights."""
-    if call.attributes.text("sample_type") != "nearest" or len(call) != 1:
+    if call.node.text("sample_type") != "nearest" or len(call) != 1:
         raise call.unsupported("only one image, and its nearest pixels, are repeated")
-    x, scale = call.x(), call.attributes.whole("scale")
+    x, scale = call.x(), call.node.whole("scale")
     return shapes.tile(x, (scale,) * (x.ndim - 2), inner=True)
 
 
 def _pad(call: MXNetCall) -> Staged:
-    mode = call.attributes.text("mode", "constant")
+    mode = call.node.text("mode", "constant")
     if mode not in ("constant", "edge", "reflect"):
         raise call.unsupported(f"its mode is {mode[:40]}")
-    flat = call.attributes.wholes("pad_width")
+    flat = call.node.wholes("pad_width")
     widths = list(zip(flat[::2], flat[1::2], strict=False))
-    return shapes.pad(call.x(), widths, call.attributes.number("constant_value"), mode)
+    return shapes.pad(call.x(), widths, call.node.number("constant_value"), mode)
 
 
 def _slice(call: MXNetCall) -> Staged:
     x = call.x()
-    begin, end = call.attributes.bounds("begin"), call.attributes.bounds("end")
-    step = call.attributes.bounds("step", ())
+    begin, end = call.node.bounds("begin"), call.node.bounds("end")
+    step = call.node.bounds("step", ())
     if max(len(begin), len(end), len(step)) > x.ndim or len(begin) != len(end):
         raise call.unsupported(f"its bounds don't fit {x.shape}")
     for axis, (start, stop) in enumerate(zip(begin, end, strict=True)):
@@ -312,44 +307,43 @@ def _slice(call: MXNetCall) -> Staged:
 
 
 def _slice_axis(call: MXNetCall) -> Staged:
-    start, stop = (call.attributes.bounds(key, (0,))[0] for key in ("begin", "end"))
-    if call.attributes.text("end") == "":
-        stop = None
-    return call.stage.cut(call.x(), call.attributes.whole("axis"), start, stop)
+    start, stop = (call.node.bounds(key, (0,))[0] for key in ("begin", "end"))
+    stop = stop if call.node.text("end") else None
+    return call.stage.cut(call.x(), call.node.whole("axis"), start, stop)
 
 
 def _slice_like(call: MXNetCall) -> Staged:
     x, like = call.x(0), call.x(1)
-    for axis in call.attributes.axes("axes") or range(min(x.ndim, like.ndim)):
+    for axis in call.node.axes("axes") or range(min(x.ndim, like.ndim)):
         x = call.stage.cut(x, axis, 0, like.shape[axis])
     return x
 
 
 def _within(call: MXNetCall, x: Staged, count: int) -> Staged:
     """Indices with those outside at the ends, or wrapped around."""
-    return indexing.inside(indexing.whole(x), count, call.attributes.text("mode", "clip"))
+    return indexing.inside(indexing.whole(x), count, call.node.text("mode", "clip"))
 
 
 def _take(call: MXNetCall) -> Staged:
-    x, axis = call.x(0), call.attributes.whole("axis", 0)
+    x, axis = call.x(0), call.node.whole("axis", 0)
     places = _within(call, call.x(1), x.shape[axis])
     return indexing.gather(x, places, axis)
 
 
 def _pick(call: MXNetCall) -> Staged:
     """One element along an axis for each index, as that of the label in a row of scores."""
-    x, axes = call.x(0), call.attributes.axes() or (-1,)
-    axis = axes[0] % x.ndim
+    x, given = call.x(0), call.node.axis()
+    axis = (-1 if given is None else given) % x.ndim
     kept = x.shape[:axis] + x.shape[axis + 1 :]
     places = _within(call, call.x(1, kept), x.shape[axis])
-    return indexing.pick(x, places, axis, call.attributes.flag("keepdims"))
+    return indexing.pick(x, places, axis, call.node.flag("keepdims"))
 
 
 def _one_hot(call: MXNetCall) -> Staged:
-    depth = call.attributes.whole("depth")
-    dtype = call.attributes.text("dtype", "float32")
+    depth = call.node.whole("depth")
+    dtype = call.node.text("dtype", "float32")
     on, off = (
-        call.stage.constant(np.asarray(call.attributes.number(key, default), dtype))
+        call.stage.constant(np.asarray(call.node.number(key, default), dtype))
         for key, default in (("on_value", 1.0), ("off_value", 0.0))
     )
     return indexing.one_hot(indexing.whole(call.x()), depth, dtype, -1, on, off)
@@ -370,7 +364,7 @@ def _chosen(call: MXNetCall) -> Staged:
 
 
 def _embedding(call: MXNetCall) -> Staged:
-    rows, width = call.attributes.whole("input_dim"), call.attributes.whole("output_dim")
+    rows, width = call.node.whole("input_dim"), call.node.whole("output_dim")
     places = _within(call, call.x(0), rows)
     return call.block("Embedding", places, call.x(1, (rows, width)))
 
@@ -380,26 +374,26 @@ _EVERYWHERE = {"max": "Max", "avg": "Mean", "sum": "Sum"}
 
 
 def _fully_connected(call: MXNetCall) -> Staged:
-    x, units = call.x(0), call.attributes.whole("num_hidden")
-    if x.ndim > 2 and call.attributes.flag("flatten", True):
+    x, units = call.x(0), call.node.whole("num_hidden")
+    if x.ndim > 2 and call.node.flag("flatten", True):
         x = call.stage.reshape(x, (x.shape[0], x.size // max(x.shape[0], 1)))
     weight = call.x(1, (units, x.shape[-1]))
-    bias = None if call.attributes.flag("no_bias") else call.x(2, (units,))
+    bias = None if call.node.flag("no_bias") else call.x(2, (units,))
     return put("Linear", x, weight, bias)
 
 
 def _numbers(call: MXNetCall, rank: int, **defaults: int) -> list[tuple[int, ...]]:
     """Attributes with a number for each spatial axis; ``()`` means the default."""
     given = defaults.items()
-    found = [call.attributes.wholes(key, ()) or (default,) * rank for key, default in given]
+    found = [call.node.wholes(key, ()) or (default,) * rank for key, default in given]
     if any(len(numbers) != rank for numbers in found):
         raise call.unsupported(f"its kernel has {rank} axes, another attribute has not")
     return found
 
 
 def _kernel(call: MXNetCall, x: Staged) -> tuple[int, ...]:
-    kernel = call.attributes.wholes("kernel", ())
-    layout = call.attributes.text("layout")
+    kernel = call.node.wholes("kernel", ())
+    layout = call.node.text("layout")
     if layout and not layout.startswith("NC"):
         raise call.unsupported(f"its layout is {layout[:20]}, not one with channels first")
     if not 1 <= len(kernel) <= 3 or x.ndim != len(kernel) + 2:
@@ -410,33 +404,33 @@ def _kernel(call: MXNetCall, x: Staged) -> tuple[int, ...]:
 def _convolution(call: MXNetCall, transposed: bool = False) -> Staged:
     x, kernel = call.x(0), _kernel(call, call.x(0))
     stride, pad, dilation, more = _numbers(call, len(kernel), stride=1, pad=0, dilate=1, adj=0)
-    if transposed and call.attributes.text("target_shape") not in ("", "()"):
+    if transposed and call.node.text("target_shape") not in ("", "()"):
         raise call.unsupported("it gives the target's shape")
-    filters, groups = call.attributes.whole("num_filter"), call.attributes.whole("num_group", 1)
+    filters, groups = call.node.whole("num_filter"), call.node.whole("num_group", 1)
     outer = (x.shape[1], filters // groups) if transposed else (filters, x.shape[1] // groups)
     weight = call.x(1, (*outer, *kernel))
-    bias = None if call.attributes.flag("no_bias", transposed) else call.x(2, (filters,))
+    bias = None if call.node.flag("no_bias", transposed) else call.x(2, (filters,))
     if transposed:
         return windows.conv_transpose(x, weight, bias, stride, pad, more, groups, dilation)
     return windows.conv(x, weight, bias, stride, pad, dilation, groups)
 
 
 def _pooling(call: MXNetCall) -> Staged:
-    x, kind = call.x(), call.attributes.text("pool_type", "max")
-    if call.attributes.flag("global_pool"):
+    x, kind = call.x(), call.node.text("pool_type", "max")
+    if call.node.flag("global_pool"):
         return windows.pool_everywhere(call.choice("pool_type", _EVERYWHERE, "max"), x)
     kernel = _kernel(call, x)
     stride, pad = _numbers(call, len(kernel), stride=1, pad=0)
-    convention, after = call.attributes.text("pooling_convention", "valid"), pad
+    convention, after = call.node.text("pooling_convention", "valid"), pad
     if convention == "full":
         after = tuple(map(_extra, x.shape[2:], kernel, stride, pad))
     padding, counted = list(zip(pad, after, strict=True)), True
     if kind != "max":
         if kind not in (*_POOLS, "lp") or convention not in ("valid", "full") or pad != after:
             raise call.unsupported(f"pool_type={kind[:20]}, pooling_convention={convention[:20]}")
-        counted = call.attributes.flag("count_include_pad", True)
+        counted = call.node.flag("count_include_pad", True)
     if kind == "lp":
-        order = call.attributes.number("p_value", 2.0)
+        order = call.node.number("p_value", 2.0)
         return windows.norm_pool(order, x, kernel, stride, padding)
     if kind == "sum" and not counted:
         raise call.unsupported("its sum leaves padding out")
@@ -450,7 +444,7 @@ def _extra(length: int, kernel: int, stride: int, pad: int) -> int:
 
 
 def _leaky(call: MXNetCall) -> Staged:
-    x, slope = call.x(0), call.attributes.number("slope", 0.25)
+    x, slope = call.x(0), call.node.number("slope", 0.25)
     functions: dict[str, Callable[[], Staged]] = {
         "leaky": lambda: put("LeakyRelu", x, slope=slope),
         "elu": lambda: put("Elu", x, alpha=slope),
@@ -462,39 +456,39 @@ def _leaky(call: MXNetCall) -> Staged:
 
 
 def _softmax(kind: str, sign: int, call: MXNetCall) -> Staged:
-    if call.attributes.flag("use_length"):
+    if call.node.flag("use_length"):
         raise call.unsupported("it has lengths of rows")
-    x, temperature = call.x(), call.attributes.number("temperature", 1.0)
+    x, temperature = call.x(), call.node.number("temperature", 1.0)
     x = x if sign > 0 else -x
     cooled = x if temperature == 1.0 else x / temperature
-    return put(kind, cooled, axis=call.attributes.whole("axis", -1))
+    return put(kind, cooled, axis=call.node.whole("axis", -1))
 
 
 def _softmax_activation(call: MXNetCall) -> Staged:
     """Over channels, or over all but the first axis."""
-    if call.attributes.text("mode", "instance") == "channel":
+    if call.node.text("mode", "instance") == "channel":
         return put("Softmax", call.x(), axis=1)
     return act.softmax_of_all(call.x())
 
 
 def _dropout(call: MXNetCall) -> Staged:
     """Drops in training, or always; else everything passes."""
-    drops = call.training or call.attributes.text("mode", "training") == "always"
-    rate = call.attributes.number("p", 0.5)
+    drops = call.training or call.node.text("mode", "training") == "always"
+    rate = call.node.number("p", 0.5)
     return put("Dropout", call.x(), rate=rate, mode="train" if drops else "eval")
 
 
 def _batch_norm(call: MXNetCall) -> Staged:
     """By the running statistics, or in training by those of the batch."""
-    x, axis = call.x(0), call.attributes.whole("axis", 1)
+    x, axis = call.x(0), call.node.whole("axis", 1)
     shape = (x.shape[axis],)
-    fixed = call.attributes.flag("fix_gamma", True)  # it counts as 1, and gets no gradient
-    by_batch = call.training and not call.attributes.flag("use_global_stats")
+    fixed = call.node.flag("fix_gamma", True)  # it counts as 1, and gets no gradient
+    by_batch = call.training and not call.node.flag("use_global_stats")
     gamma = None if fixed else call.x(1, shape)
     beta, mean, variance = (call.x(number, shape) for number in (2, 3, 4))
     out = normalisation.batch_norm(
-        x, gamma, beta, mean, variance, by_batch, call.attributes.number("eps", 1e-3),
-        1.0 - call.attributes.number("momentum", 0.9), axis,
+        x, gamma, beta, mean, variance, by_batch, call.node.number("eps", 1e-3),
+        1.0 - call.node.number("momentum", 0.9), axis,
     )[0]  # fmt: skip
     if by_batch:
         text = f"{call.node.name!r} doesn't update its running statistics."
@@ -503,38 +497,35 @@ def _batch_norm(call: MXNetCall) -> Staged:
 
 
 def _layer_norm(call: MXNetCall) -> Staged:
-    x, axis = call.x(0), call.attributes.whole("axis", -1)
+    x, axis = call.x(0), call.node.whole("axis", -1)
     gamma, beta = (call.x(number, (x.shape[axis],)) for number in (1, 2))
-    eps = call.attributes.number("eps", 1e-5)
+    eps = call.node.number("eps", 1e-5)
     return normalisation.layer_norm(x, gamma, beta, (axis,), eps)
 
 
 def _instance_norm(call: MXNetCall) -> Staged:
     x, channels = call.x(0), call.x(0).shape[1]
     gamma, beta = (call.x(number, (channels,)) for number in (1, 2))
-    return normalisation.group_norm(x, channels, gamma, beta, call.attributes.number("eps", 1e-3))
+    return normalisation.group_norm(x, channels, gamma, beta, call.node.number("eps", 1e-3))
 
 
 def _l2_norm(call: MXNetCall) -> Staged:
     """Divided by the length of each instance, channel or pixel."""
-    x, mode = call.x(), call.attributes.text("mode", "instance")
+    x, mode = call.x(), call.node.text("mode", "instance")
     last = x.ndim - 1
     axes = {"instance": (1, last), "channel": (1, 1), "spatial": (2, last)}.get(mode)
     if axes is None:
         raise call.unsupported(f"mode={mode[:20]}")
     over = tuple(range(axes[0], axes[1] + 1))
     squares = put("Sum", put("Square", x), axis=over, keepdims=True)
-    return x / put("Sqrt", squares + call.attributes.number("eps", 1e-10))
+    return x / put("Sqrt", squares + call.node.number("eps", 1e-10))
 
 
 _NORMALISATIONS = {"null": "none", "batch": "batch", "valid": "valid"}
 
 
 def _make_loss(call: MXNetCall) -> Staged:
-    scale, threshold = (
-        call.attributes.number("grad_scale", 1.0),
-        call.attributes.number("valid_thresh"),
-    )
+    scale, threshold = call.node.number("grad_scale", 1.0), call.node.number("valid_thresh")
     normalization = call.choice("normalization", _NORMALISATIONS, "null")
     if normalization == "batch" and not call.x().ndim:
         normalization = "none"  # a full sum has one element there, on an axis of its own
@@ -561,48 +552,44 @@ def _softmax_output(call: MXNetCall) -> Staged:
 
     The labels are classes, of the shape of the scores without the axis of classes.
     """
-    scores, attributes = call.x(0), call.attributes
-    multiple = attributes.flag("multi_output")
-    if not multiple and not attributes.flag("preserve_shape") and scores.ndim > 2:
+    scores, node = call.x(0), call.node
+    multiple = node.flag("multi_output")
+    if not multiple and not node.flag("preserve_shape") and scores.ndim > 2:
         scores = call.stage.reshape(scores, (scores.shape[0], -1))
     axis = 1 if multiple else scores.ndim - 1
     places = scores.shape[:axis] + scores.shape[axis + 1 :]
     label = _fixed(call, call.x(1, places))
-    if label.shape == scores.shape or attributes.number("smooth_alpha"):
+    if label.shape == scores.shape or node.number("smooth_alpha"):
         raise call.unsupported("its labels are probabilities, or smoothed")
     classes = call.stage.reshape(indexing.whole(label), places)
-    scale = attributes.number("grad_scale", 1.0)
+    scale = node.number("grad_scale", 1.0)
     normalisation = call.choice("normalization", _NORMALISATIONS, "null")
     if normalisation == "batch":
         scale /= max(scores.shape[0], 1)
-    ignored = int(attributes.number("ignore_label", -1)) if attributes.flag("use_ignore") else None
+    ignored = int(node.number("ignore_label", -1)) if node.flag("use_ignore") else None
     reduction: Reduction = "mean" if normalisation == "valid" else "sum"
     total = losses.cross_entropy(scores, classes, axis, reduction, ignored=ignored, least=1.0)
     call.stage.loss(total, f"{call.name}_loss", scale=scale)
     return _shown(call, call.block("Softmax", scores, axis=axis))
 
 
-def _regression(kind: Literal["linear", "absolute", "logistic"]) -> Operator:
+_REGRESSIONS: dict[str, Function] = {
+    "LinearRegressionOutput": (
+        lambda x, label: losses.distance("MeanSquaredError", x, label, "sum") * 0.5
+    ),
+    "MAERegressionOutput": (lambda x, label: losses.distance("MeanAbsoluteError", x, label, "sum")),
+    "LogisticRegressionOutput": (lambda x, label: losses.binary(x, label, "sum", given="logits")),
+}
+
+
+def _regression(call: MXNetCall) -> Staged:
     """A prediction whose gradient is that of a distance to the labels, by output of a sample."""
-
-    def operator(call: MXNetCall) -> Staged:
-        x = call.x(0)
-        label = call.stage.reshape(_fixed(call, call.x(1, x.shape)), x.shape)
-        outputs = max(x.size // max(x.shape[0], 1), 1) if x.ndim else 1
-        scale = call.attributes.number("grad_scale", 1.0) / outputs
-        total = _distance(kind, x, label)
-        call.stage.loss(total, f"{call.name}_loss", scale=scale)
-        return _shown(call, call.block("Sigmoid", x) if kind == "logistic" else x)
-
-    return operator
-
-
-def _distance(kind: str, x: Staged, label: Staged) -> Staged:
-    if kind == "linear":
-        return losses.distance("MeanSquaredError", x, label, "sum") * 0.5
-    if kind == "absolute":
-        return losses.distance("MeanAbsoluteError", x, label, "sum")
-    return losses.binary(x, label, "sum", given="logits")
+    x, kind = call.x(0), call.node.operator
+    label = call.stage.reshape(_fixed(call, call.x(1, x.shape)), x.shape)
+    outputs = max(x.size // max(x.shape[0], 1), 1) if x.ndim else 1
+    scale = call.node.number("grad_scale", 1.0) / outputs
+    call.stage.loss(_REGRESSIONS[kind](x, label), f"{call.name}_loss", scale=scale)
+    return _shown(call, call.block("Sigmoid", x) if kind.startswith("Logistic") else x)
 
 
 def _cross_entropy(call: MXNetCall) -> Staged:
@@ -630,10 +617,10 @@ _KEEPING |= {
     "log2": _one(lambda x: el.logarithm(x, 2)), "log10": _one(lambda x: el.logarithm(x, 10)),
     "degrees": _one(lambda x: x * (180 / math.pi)), "radians": _one(lambda x: x * (math.pi / 180)),
     "clip": lambda c: put(
-        "Clip", c.x(), min=c.attributes.number("a_min"), max=c.attributes.number("a_max")
+        "Clip", c.x(), min=c.node.number("a_min"), max=c.node.number("a_max")
     ),
     "hard_sigmoid": lambda c: act.hard_sigmoid(
-        c.x(), c.attributes.number("alpha", 0.2), c.attributes.number("beta", 0.5)
+        c.x(), c.node.number("alpha", 0.2), c.node.number("beta", 0.5)
     ),
     "smooth_l1": _smooth_l1, "zeros_like": _filled(0.0), "ones_like": _filled(1.0),
     "logical_not": _one(lambda x: x.stage.cast(put("Equal", x, x.like(0)), x.dtype)),
@@ -654,26 +641,27 @@ OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(
         ("SwapAxis", "swapaxes"),
         lambda call: shapes.swap(
-            call.x(), *(call.attributes.whole(key, 0) for key in ("dim1", "dim2"))
+            call.x(), *(call.node.whole(key, 0) for key in ("dim1", "dim2"))
         ),
     ),
-    "expand_dims": lambda call: put("ExpandDims", call.x(), axis=call.attributes.whole("axis")),
-    "squeeze": lambda call: shapes.squeeze(call.x(), call.attributes.axes()),
+    "expand_dims": lambda call: put("ExpandDims", call.x(), axis=call.node.whole("axis")),
+    "squeeze": lambda call: shapes.squeeze(call.x(), call.node.axes()),
     **dict.fromkeys(
         ("Concat", "concat"),
-        lambda call: put("Concat", *call.all(), axis=call.attributes.whole("dim", 1)),
+        lambda call: put("Concat", *call.all(), axis=call.node.whole("dim", 1)),
     ),
-    "stack": lambda call: shapes.stack(call.all(), call.attributes.whole("axis", 0)),
+    "stack": lambda call: shapes.stack(call.all(), call.node.whole("axis", 0)),
     "SliceChannel": _split_channels, "split": _split_channels,
     "broadcast_to": _broadcast_to, "broadcast_axis": _broadcast_axes,
     "broadcast_axes": _broadcast_axes, "broadcast_like": _broadcast_like,
     "reshape_like": lambda call: call.stage.reshape(call.x(0), call.x(1).shape),
-    "tile": lambda call: shapes.tile(call.x(), call.attributes.wholes("reps")),
+    "tile": lambda call: shapes.tile(call.x(), call.node.wholes("reps")),
     "depth_to_space": _blocks(shapes.depth_to_space),
     "space_to_depth": _blocks(shapes.space_to_depth),
-    "repeat": _repeat, "UpSampling": _upsampling, "Pad": _pad, "pad": _pad,
+    "repeat": lambda c: shapes.repeat(c.x(), c.node.whole("repeats"), c.node.axis()),
+    "UpSampling": _upsampling, "Pad": _pad, "pad": _pad,
     **dict.fromkeys(
-        ("reverse", "flip"), lambda call: shapes.flip(call.x(), call.attributes.wholes("axis"))
+        ("reverse", "flip"), lambda call: shapes.flip(call.x(), call.node.wholes("axis"))
     ),
     "shape_array": lambda call: call.stage.constant(np.asarray(call.x().shape, np.int64)),
     "size_array": lambda call: call.stage.constant(np.asarray([call.x().size], np.int64)),
@@ -685,7 +673,7 @@ OPERATORS: dict[str, Operator] = {
     "Deconvolution": partial(_convolution, transposed=True),
     **dict.fromkeys(("Pooling", "Pooling_v1"), _pooling),
     "_contrib_AdaptiveAvgPooling2D": lambda c: windows.adaptive_pool(
-        "Mean", c.x(), windows.each(c.attributes.wholes("output_size", ()) or (1,), 2)
+        "Mean", c.x(), windows.each(c.node.wholes("output_size", ()) or (1,), 2)
     ),
     "LeakyReLU": _leaky, "Dropout": _dropout, "softmax": partial(_softmax, "Softmax", 1),
     "log_softmax": partial(_softmax, "LogSoftmax", 1), "softmin": partial(_softmax, "Softmax", -1),
@@ -693,9 +681,7 @@ OPERATORS: dict[str, Operator] = {
     "BatchNorm": _batch_norm, "BatchNorm_v1": _batch_norm, "LayerNorm": _layer_norm,
     "InstanceNorm": _instance_norm, "L2Normalization": _l2_norm,
     "SoftmaxOutput": _softmax_output, "Softmax": _softmax_output,
-    "LinearRegressionOutput": _regression("linear"),
-    "MAERegressionOutput": _regression("absolute"),
-    "LogisticRegressionOutput": _regression("logistic"),
+    **dict.fromkeys(_REGRESSIONS, _regression),
     "softmax_cross_entropy": _cross_entropy,
 }  # fmt: skip
 KEEPING = tuple(_KEEPING)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
 
+_T = TypeVar("_T")
 MAX_BYTES = 2 * 2**30
 _LIST = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -71,7 +72,7 @@ def read_parameters(path: Path) -> dict[str, Array]:
     return dict(zip(names, arrays, strict=True))
 
 
-def _some(reader: _Reader, count: int, read: Any) -> Iterator[Any]:
+def _some(reader: _Reader, count: int, read: Callable[[], _T]) -> Iterator[_T]:
     """What ``read`` gives, as often as the file says; each takes four bytes or more."""
     if count * 4 > reader.left:
         raise reader.wrong(f"it is too short for {count} entries")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from gradwire.runtime.build import build, cast, loss, stop_gradient, variable
 from gradwire.runtime.diagram import load, loads
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.export.files import exported_files
+from gradwire.runtime.interchange.export.source import exported_files
 from tests.examples.gallery import path as example
 
 

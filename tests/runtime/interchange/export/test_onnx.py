@@ -15,9 +15,9 @@ import pytest
 from gradwire.runtime.calculus.primitives.base import CONSTANT
 from gradwire.runtime.diagram import load, loads
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.export.files import exported_files
 from gradwire.runtime.interchange.export.rows import ExportError
-from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages
+from gradwire.runtime.interchange.export.source import exported_files
+from gradwire.runtime.interchange.export.systems.onnx.model import IR_VERSION, Messages
 from gradwire.runtime.interchange.export.systems.onnx.nodes import NodeList
 from gradwire.runtime.interchange.export.systems.onnx.writing import row_of
 from tests.runtime.calculus.cases import CASES, Case

@@ -12,8 +12,8 @@ from gradwire.runtime.diagram import load, loads
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.export.content import content_of
 from gradwire.runtime.interchange.export.source import export_source
-from gradwire.runtime.interchange.export.systems.torch_modules import TAKEN
 from gradwire.runtime.interchange.export.systems.torch_rows import TORCH
+from gradwire.runtime.interchange.export.systems.torch_source import TAKEN
 from gradwire.runtime.training.trainer import Trainer
 from tests.runtime.calculus.cases import CASES, Case
 from tests.runtime.interchange.export.comparing import same_pass, same_round

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +13,117 @@ from gradwire.runtime.interchange.export import module
 from gradwire.runtime.interchange.export.graph import ExportGraph
 from gradwire.runtime.interchange.export.naming import Naming, Sources
 from gradwire.runtime.interchange.export.rows import ExportError
-from gradwire.runtime.interchange.export.systems.onnx.messages import IR_VERSION, Messages, utf8
-from gradwire.runtime.interchange.export.systems.onnx.nodes import NodeList
+from gradwire.runtime.interchange.export.systems.onnx.nodes import LoopBody, NodeList
 from gradwire.runtime.interchange.export.systems.onnx.writing import GraphWriter
 from gradwire.runtime.version import __version__
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from onnx import (
+        FunctionProto,
+        GraphProto,
+        NodeProto,
+        OperatorSetIdProto,
+        TensorProto,
+        ValueInfoProto,
+    )
+
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
+    from gradwire.runtime.diagram.paths import PortPath
     from gradwire.runtime.interchange.export.content import ExportContent
+    from gradwire.runtime.interchange.export.systems.onnx.nodes import Attribute, Function, OnnxNode
+
+
+OPSET = 21
+IR_VERSION = 10
+"""The first that has metadata of nodes."""
+
+
+def utf8(text: str) -> str:
+    """Text that UTF-8 can encode: what it can't becomes a question mark."""
+    return text.encode(errors="replace").decode()
+
+
+class Messages:
+    """Makes messages with ``onnx``, the package."""
+
+    def __init__(self, onnx: ModuleType) -> None:
+        self._onnx = onnx
+
+    def node(self, node: OnnxNode) -> NodeProto:
+        """A node, called as its first output."""
+        attributes = {
+            name: self._attribute(node.op, value) for name, value in node.attributes.items()
+        }
+        made = self._onnx.helper.make_node(
+            node.op,
+            node.inputs,
+            node.outputs,
+            name=node.outputs[0],
+            domain=node.domain or None,
+            **attributes,
+        )
+        self._tell(made, node.metadata)
+        return made
+
+    def _attribute(self, op: str, value: Attribute) -> object:
+        if op == "Cast":
+            return self._dtype(str(value))
+        if isinstance(value, LoopBody):
+            return self.graph("step", value.nodes, value.inputs, value.outputs)
+        return self.tensor("", value) if isinstance(value, np.ndarray) else value
+
+    def graph(
+        self,
+        name: str,
+        nodes: Sequence[OnnxNode],
+        inputs: Mapping[str, Value],
+        outputs: Mapping[str, Value],
+        starts: Sequence[TensorProto] = (),
+    ) -> GraphProto:
+        """A graph; ``starts`` are the arrays that it begins with."""
+        typed = [[self.typed(*item) for item in ends.items()] for ends in (inputs, outputs)]
+        return self._onnx.helper.make_graph([*map(self.node, nodes)], name, *typed, [*starts])
+
+    def _dtype(self, name: str) -> int:
+        found: int = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(name))
+        return found
+
+    def tensor(self, name: str, array: Array, role: str = "") -> TensorProto:
+        """An array; its role is in its metadata."""
+        made = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name or None)
+        made.dims[:] = array.shape  # ascontiguousarray makes a scalar a vector
+        self._tell(made, {"gradwire.role": role} if role else {})
+        return made
+
+    def typed(self, name: str, value: Value) -> ValueInfoProto:
+        """The name, dtype and shape of a value."""
+        return self._onnx.helper.make_tensor_value_info(name, self._dtype(value.dtype), value.shape)
+
+    def opsets(self, *domains: str) -> list[OperatorSetIdProto]:
+        """The versions of the domains that are used."""
+        make = self._onnx.helper.make_opsetid
+        return [make(domain, 1 if domain else OPSET) for domain in dict.fromkeys(domains)]
+
+    def function(self, function: Function) -> FunctionProto:
+        """A function that the model defines."""
+        called = [node.domain for node in function.nodes]
+        return self._onnx.helper.make_function(
+            function.domain,
+            function.name,
+            list(function.inputs),
+            list(function.outputs),
+            [self.node(node) for node in function.nodes],
+            self.opsets("", *called),
+        )
+
+    def _tell(self, made: NodeProto | TensorProto, metadata: Mapping[str, str]) -> None:
+        for key, text in metadata.items():
+            entry = made.metadata_props.add()
+            entry.key, entry.value = key, utf8(text)
+
 
 LARGEST = 2**31 - 1
 """Bytes of a message of protobuf."""
@@ -75,17 +177,18 @@ def onnx_model(content: ExportContent) -> bytes:
     return data
 
 
-def _package() -> Any:
+def _package() -> ModuleType:
     """The onnx package, which is an extra."""
     extras.require("onnx", "Writing ONNX", ExportError)
     import onnx  # before its modules: see attach_stub
     import onnx.helper
     import onnx.numpy_helper
 
-    return onnx
+    package: ModuleType = onnx
+    return package
 
 
-def _ends(content: ExportContent) -> Iterable[Any]:
+def _ends(content: ExportContent) -> Iterable[PortPath]:
     """The losses, and what nothing reads on the page that runs."""
     program = content.program
     if not content.heads:

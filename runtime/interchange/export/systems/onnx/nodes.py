@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
+from textwrap import dedent
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.values import DTYPES
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -196,22 +198,49 @@ Write: TypeAlias = Callable[[NodeList, "Value", Sequence[str]], str]
 
 @cache
 def spelled(text: str) -> Write:
-    """The row of a primitive that is spelled as operators; numbers are of the value's dtype."""
-    top = ast.parse(text, mode="eval").body
+    """The row of a primitive that is spelled as operators; numbers are of the value's dtype.
+
+    Lines before the last one give names to what is read more than once. The names of dtypes cast,
+    and ``dtype`` to that of the value; other names are attributes of the value, and its ``shape``.
+    """
+    lines = ast.parse(dedent(text)).body
 
     def write(body: NodeList, value: Value, operands: Sequence[str]) -> str:
         known = dict(zip("abc", operands, strict=False))
 
-        def name(part: ast.expr) -> str:
-            if isinstance(part, ast.Call):
-                return body.node(ast.unparse(part.func), *map(name, part.args))
-            if isinstance(part, ast.Name):
-                return known[part.id]
-            return body.number(ast.literal_eval(part), value.dtype)
+        def attribute(key: str) -> Array:
+            return np.array(value.shape if key == "shape" else value.attributes[key], np.int64)
 
-        return name(top)
+        def name(part: ast.expr) -> str:
+            if isinstance(part, ast.Name):
+                return known[part.id] if part.id in known else body.constant(attribute(part.id))
+            if not isinstance(part, ast.Call):
+                return body.number(ast.literal_eval(part), value.dtype)
+            op, inputs = ast.unparse(part.func), [*map(name, part.args)]
+            if op in (*DTYPES, "dtype"):
+                return body.cast(inputs[0], value.dtype if op == "dtype" else op)
+            more = {
+                str(key.arg): value.attributes[key.value.id]
+                if isinstance(key.value, ast.Name)
+                else ast.literal_eval(key.value)
+                for key in part.keywords
+            }
+            return body.node(op, *inputs, **more)
+
+        for line in lines:
+            match line:
+                case ast.Assign([ast.Name(key)], part):
+                    known[key] = name(part)
+                case ast.Expr(part):
+                    found = name(part)
+        return found
 
     return write
+
+
+def chosen(choose: Callable[[Value], str]) -> Write:
+    """A row whose spelling depends on the value."""
+    return lambda body, value, operands: spelled(choose(value))(body, value, operands)
 
 
 Rows: TypeAlias = Mapping[str, Write]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,9 @@ from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, broadcast_
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.interchange.export.code import identifier
 from gradwire.runtime.interchange.export.regions import (
-    Divider,
     ExportLoop,
     ExportRegion,
-    uses_of,
-    values_of,
+    divided,
 )
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.systems.onnx.nodes import (
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.export.graph import ExportGraph
     from gradwire.runtime.interchange.export.naming import Naming
 
-LARGE = 40
-"""Nodes from which a block is a function of its own."""
 FULL = 32
 """Elements up to which an array of one number is written out instead of spread."""
 
@@ -80,10 +75,7 @@ class GraphWriter:
         graph = self.graph
         wanted = {name: graph.real(value) for name, value in outputs.items()}
         values = graph.needed(wanted.values())
-        counts = Counter(value.owner for value in values if isinstance(value.owner, str))
-        large = {InstancePath(path) for path, count in counts.items() if count >= LARGE}
-        uses = uses_of(graph.program.flat.uses.values()) | large
-        root = Divider(uses, graph).divide(values)
+        root = divided(graph, values)
         body = NodeList([*leaves.values(), *outputs])
         scope = _Scope(self, root, body, dict(leaves))
         scope.write(frozenset(wanted.values()))
@@ -99,11 +91,7 @@ class GraphWriter:
 
     def function(self, region: ExportRegion, wanted: frozenset[Value]) -> OnnxFunctionCall:
         """The function of a region, made unless there is one that does the same."""
-        graph, inside = self.graph, region.values()
-        members = set(inside)
-        read = dict.fromkeys(x for value in inside for x in graph.inputs(value))
-        arguments = [x for x in read if x not in members and graph.number(x) is None]
-        outputs = [value for value in inside if value in wanted]
+        arguments, outputs = region.ends(self.graph, wanted)
         body = NodeList()
         names = {x: body.fresh(self.naming.name(x, region.use)) for x in arguments}
         inputs = tuple(names.values())
@@ -112,7 +100,7 @@ class GraphWriter:
         page = self._pages.get(region.use)
         found = Function(
             "gradwire.page" if page else "gradwire.block",
-            identifier(page or f"{type(graph.program.block(region.use)).__name__}Block"),
+            identifier(page or f"{type(self.graph.program.block(region.use)).__name__}Block"),
             inputs,
             tuple(names[x] for x in outputs),
             tuple(body.nodes),
@@ -163,9 +151,8 @@ class _Scope:
         return self.names[value] if value in self.names else self._full(value)
 
     def _call(self, region: ExportRegion, outputs: frozenset[Value]) -> None:
-        graph, members = self.writer.graph, set(region.values())
-        read = {x for value in self._others(region) for x in graph.inputs(value)}
-        called = self.writer.function(region, frozenset(members & (read | outputs)))
+        wanted = self.region.wanted(region, outputs, self.writer.graph)
+        called = self.writer.function(region, wanted)
         for value in called.outputs:
             text = self.writer.naming.name(value, self.region.use)
             self.names[value] = self.body.fresh(text)
@@ -216,11 +203,6 @@ class _Scope:
         for value in loop.results:
             kind = value.attributes["kind"]
             self.names[value] = (last if kind == "last" else stacks)[result_of(value)]
-
-    def _others(self, region: ExportRegion) -> Iterable[Value]:
-        for item in self.region.items:
-            if item is not region:
-                yield from values_of(item)
 
     def _shown(self, path: InstancePath) -> str:
         """A path as it is called within the page that is written."""

@@ -14,7 +14,7 @@ import pytest
 
 from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.keras import archive
+from gradwire.runtime.interchange.importing.keras import weights as archive
 from gradwire.runtime.interchange.importing.keras.importer import import_keras
 from gradwire.runtime.interchange.importing.keras.model import model_of
 from gradwire.runtime.interchange.importing.keras.weights import opened

@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import check, load
 from gradwire.runtime.engine import Session
-from gradwire.runtime.interchange.export.files import exported_files
+from gradwire.runtime.interchange.export.source import exported_files
 from gradwire.runtime.interchange.importing.onnx.importing import import_model
 from gradwire.runtime.interchange.importing.onnx.reading import parsed
 from tests.runtime.interchange.export.examples import EXAMPLES

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gradwire.runtime.interchange.importing.jax.jaxprs import CALLS
-from gradwire.runtime.interchange.importing.jax.operands import LazyBroadcast, block_dtype
+from gradwire.runtime.interchange.importing.jax.jaxprs import CALLS, LazyBroadcast, block_dtype
 from gradwire.runtime.interchange.importing.jax.operations import ELEMENTWISE, LAZY, WHOLE
 from tests.runtime.interchange.importing.rows.comparing import (
     ARRAYS,

@@ -12,8 +12,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from gradwire.runtime.interchange.importing.keras.call import LayerCall
-from gradwire.runtime.interchange.importing.keras.config import Config
+from gradwire.runtime.interchange.importing.keras.call import Config, LayerCall
 from gradwire.runtime.interchange.importing.keras.functions import OPERATIONS
 from gradwire.runtime.interchange.importing.keras.images import Layouts
 from gradwire.runtime.interchange.importing.keras.layers import LAYERS

@@ -30,7 +30,7 @@ from gradwire.app.canvas.scene.focus import (
     port_number,
 )
 from gradwire.app.canvas.scene.geometry import Bend
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import describe
 from gradwire.app.canvas.widget import CanvasWidget
 from gradwire.app.services.translation import editor
 

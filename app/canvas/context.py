@@ -5,26 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradwire.app.canvas.animation import FlowAnimation
-from gradwire.app.canvas.camera import CanvasCamera
-from gradwire.app.canvas.computing import Computing
-from gradwire.app.canvas.content import CanvasContent
-from gradwire.app.canvas.explaining import Explaining
+from gradwire.app.canvas.camera import CanvasCamera, Places
+from gradwire.app.canvas.content import CanvasContent, Computing
+from gradwire.app.canvas.explaining import Explaining, Overlays
 from gradwire.app.canvas.input.dropping import DropTarget
 from gradwire.app.canvas.input.edits import Edits
-from gradwire.app.canvas.input.entry.adding import BlockAdder
 from gradwire.app.canvas.input.entry.inline_edit import InlineEditor
+from gradwire.app.canvas.input.entry.quick_add import BlockAdder
 from gradwire.app.canvas.input.keyboard_focus import KeyboardFocus
 from gradwire.app.canvas.input.keys import Keys
 from gradwire.app.canvas.input.mouse import Mouse
 from gradwire.app.canvas.input.numbers import NumberEditing
 from gradwire.app.canvas.input.previews import Previews
-from gradwire.app.canvas.overlays import Overlays
 from gradwire.app.canvas.painting import CanvasPainter
-from gradwire.app.canvas.places import Places
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.selecting import CanvasSelection
+from gradwire.app.canvas.selecting import CanvasSelection, FlowAnimation
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.services.favourites import Favourites

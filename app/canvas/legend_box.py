@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from gradwire.app.canvas.input.mouse import CLICK_DISTANCE
 from gradwire.app.canvas.paint.blocks.badges import HEIGHT
 from gradwire.app.canvas.paint.legend import legend_content, legend_size, paint_legend
-from gradwire.app.canvas.scene.places import sides_of
+from gradwire.app.canvas.scene.arrays import sides_of
 
 if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.context import CanvasContext
     from gradwire.app.canvas.scene.arrays import Floats, Indices
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.canvas.scene.members.changes import Changes
-    from gradwire.app.canvas.scene.members.slots import PortSlots
+    from gradwire.app.canvas.scene.members import Changes, PortSlots
 
 SIZE = (180, 120)
 _MARGIN = 12

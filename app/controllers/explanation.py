@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Signal
 
-from gradwire.app.canvas.state.marks.route import route_of
+from gradwire.app.canvas.state.marks import route_of
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.evaluation.answers import Reasons, reasons
 from gradwire.app.panels.why.answers import WIRE

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QInputDialog
 
-from gradwire.app.canvas.state.marks.trial import TrialMarks
-from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.canvas.state.marks import TrialMarks
+from gradwire.app.canvas.state.view_state import WireNumbers
 from gradwire.app.evaluation.concealment import known, unknown
 from gradwire.app.panels.bars.timeline_bar import TimelineBar
 from gradwire.app.panels.workspace import QueryingPart

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import Signal
 
-from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.canvas.state.marks import TrialMarks
 from gradwire.app.evaluation.badges import Badges, badges_of
 from gradwire.app.panels.bars.trial_bar import TrialBar
 from gradwire.app.panels.workspace import QueryingPart

@@ -19,8 +19,7 @@ from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve, without_numbers
 from gradwire.app.canvas.state.looks import row_counts
-from gradwire.app.canvas.state.view_state import ViewState
-from gradwire.app.canvas.state.wire_numbers import DEFAULT, NO_NUMBERS, WireNumbers
+from gradwire.app.canvas.state.view_state import DEFAULT, NO_NUMBERS, ViewState, WireNumbers
 from gradwire.app.pictures.options import LegendChoice, PictureOptions
 from gradwire.app.services.theme import LIGHT, THEMES
 from gradwire.runtime.diagram import ROOT, InstancePath, uses_of

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from gradwire.app.canvas.input.targets import target_of
-from gradwire.app.canvas.state.view_state import NOTHING
-from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.canvas.state.view_state import NOTHING, WireNumbers
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.commands.bookmarks import BookmarkCommands
 from gradwire.app.commands.clipboard import ClipboardCommands
@@ -78,7 +76,7 @@ from gradwire.app.services.settings import Settings
 from gradwire.app.shell.actions.building import Shortcuts, build
 from gradwire.app.shell.actions.rows import Owners
 from gradwire.app.shell.actions.states import ActionStates
-from gradwire.app.shell.context_menus import context_menu
+from gradwire.app.shell.context_menus import context_menu, target_of
 from gradwire.app.shell.docks import Docks
 from gradwire.app.shell.lazy_parts import LazyParts
 from gradwire.app.shell.menus import Menus

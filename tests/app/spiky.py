@@ -139,8 +139,8 @@ def editor() -> dict[str, object]:
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.search import search
     from gradwire.app.canvas.state.annotations import resolve
-    from gradwire.app.canvas.state.codes import CODES
-    from gradwire.app.canvas.state.spoken import describe
+    from gradwire.app.canvas.state.lanes import CODES
+    from gradwire.app.canvas.state.tooltips import describe
     from gradwire.app.evaluation.evaluator import evaluate
     from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
     from gradwire.app.panels.why.why import Why

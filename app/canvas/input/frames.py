@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 
 from gradwire.app.canvas.input.gestures.base import GRID, Gesture
-from gradwire.app.canvas.scene.bends import moving_with, shifted
+from gradwire.app.canvas.scene.hits import moving_with, shifted
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 
-from gradwire.app.canvas.input.entry.inline_fields import LineEdit
-from gradwire.app.canvas.paint.guesses import block_chip, wire_chip
+from gradwire.app.canvas.input.entry.inline_edit import LineEdit
+from gradwire.app.canvas.paint.overlays import block_chip, wire_chip
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.translation import editor
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent
 
     from gradwire.app.canvas.context import CanvasContext
-    from gradwire.app.canvas.state.marks.guesses import GuessMarks
+    from gradwire.app.canvas.state.marks import GuessMarks
 
 _TYPED = "0123456789.-+nN"
 """Keys that a number, or None, begins with."""

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from gradwire.app.canvas.accessibility import announce
-from gradwire.app.canvas.paint.wires.open_wire import draw_open_wire
+from gradwire.app.canvas.paint.wires.lanes import draw_open_wire
 from gradwire.app.canvas.scene.focus import (
     Direction,
     Focus,
@@ -23,7 +23,7 @@ from gradwire.app.canvas.scene.focus import (
     port_number,
 )
 from gradwire.app.canvas.scene.geometry import Bend
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import describe
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.services.translation import editor
 from gradwire.blocks.library.pages import Page as PageBlock

@@ -11,7 +11,7 @@ from gradwire.app.canvas.input import changes
 from gradwire.app.canvas.input.bindings import KEYS
 from gradwire.app.canvas.input.gestures.base import GRID
 from gradwire.app.canvas.input.gestures.cutting import clear_marks, toggle_mark
-from gradwire.app.canvas.input.gestures.lifting import lift
+from gradwire.app.canvas.input.gestures.dragging import lift
 from gradwire.app.canvas.input.spacing import make_space
 from gradwire.app.canvas.scene.focus import Direction, Focus, FocusKind, port_number
 from gradwire.app.canvas.state.view_state import NOTHING

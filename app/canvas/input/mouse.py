@@ -10,12 +10,14 @@ from PySide6.QtCore import QPointF, Qt
 
 from gradwire.app.canvas.input.frames import ResizeNote, grip_at
 from gradwire.app.canvas.input.gestures.base import Gesture, Lasso, Pan, RubberBand
-from gradwire.app.canvas.input.gestures.bundles import DrawBundle, bundle
 from gradwire.app.canvas.input.gestures.cutting import CutWires, clear_marks
-from gradwire.app.canvas.input.gestures.dragging import DragSelection
-from gradwire.app.canvas.input.gestures.lifting import LiftSelection
-from gradwire.app.canvas.input.gestures.resizing import ResizeView, view_grip_at
-from gradwire.app.canvas.input.gestures.wiring import DrawWire
+from gradwire.app.canvas.input.gestures.dragging import (
+    DragSelection,
+    LiftSelection,
+    ResizeView,
+    view_grip_at,
+)
+from gradwire.app.canvas.input.gestures.wiring import DrawBundle, DrawWire, bundle
 from gradwire.app.canvas.scene.focus import port_focus
 from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.library.pages import Page as PageBlock

@@ -24,8 +24,8 @@ from gradwire.app.canvas.state.badge_labels import (
     badge_label,
     status_label,
 )
-from gradwire.app.canvas.state.codes import CODES
 from gradwire.app.canvas.state.formatting import power_of_ten
+from gradwire.app.canvas.state.lanes import CODES
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import SMALL, Theme, font
 from gradwire.app.services.translation import editor

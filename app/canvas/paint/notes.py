@@ -12,8 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
 from gradwire.app.canvas.paint.blocks.faces import CORNER
-from gradwire.app.canvas.paint.drawing import draw_rects
-from gradwire.app.canvas.paint.legible import legible_size
+from gradwire.app.canvas.paint.drawing import draw_rects, legible_size
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import BODY, font

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradwire.app.canvas.scene.areas.spatial_index import SpatialIndex
 from gradwire.app.canvas.scene.arrays import (
     NO_INDICES,
     NO_POINTS,
@@ -20,26 +19,36 @@ from gradwire.app.canvas.scene.arrays import (
     Floats,
     Indices,
     Ints,
+    around,
+    corners_of,
     distinct,
+    note_rect,
+    sides_of,
 )
 from gradwire.app.canvas.scene.bezier import CORNER, Courses
-from gradwire.app.canvas.scene.detours import Detours
-from gradwire.app.canvas.scene.forks import ForkPoints
-from gradwire.app.canvas.scene.lane_paths import LanePaths
-from gradwire.app.canvas.scene.members.members import FEW, NO_PAGE, Members, Renumbered
-from gradwire.app.canvas.scene.members.slots import (
+from gradwire.app.canvas.scene.detours import Detours, RouteArrays, shrunk
+from gradwire.app.canvas.scene.lane_paths import ForkPoints, LanePaths
+from gradwire.app.canvas.scene.members import (
+    FEW,
+    NO_PAGE,
+    Members,
+    Renumbered,
     block_sizes,
     changed_parameters,
     is_collapsed,
     port_offsets,
 )
-from gradwire.app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
-from gradwire.app.canvas.scene.moving.moves import MovedItems, have_others_changed, moves_of
-from gradwire.app.canvas.scene.places import around, corners_of, note_rect, sides_of
-from gradwire.app.canvas.scene.routes import RouteArrays, shrunk
+from gradwire.app.canvas.scene.moves import (
+    LastCourses,
+    MovedItems,
+    MovedWires,
+    have_others_changed,
+    moves_of,
+)
+from gradwire.app.canvas.scene.spatial_index import SpatialIndex
 
 if TYPE_CHECKING:
-    from gradwire.app.canvas.scene.members.members import MembersEdit
+    from gradwire.app.canvas.scene.members import MembersEdit
     from gradwire.runtime.diagram import Diagram
 
 PORT_RADIUS = 4.0

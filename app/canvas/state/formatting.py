@@ -1,8 +1,13 @@
-"""Formats arrays as text: a small one as a grid of numbers, a large one in two lines."""
+"""Formats arrays as text: a small one as a grid of numbers, a large one in two lines.
+
+Trees of arrays are described by the paths and shapes of their leaves, or by their branches.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -12,12 +17,16 @@ from numpy.typing import NDArray
 
 from gradwire.app.canvas.state.charts import Chart, chart
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.paths import path_text
+from gradwire.blocks.trees import Kind, Passive
 from gradwire.runtime.flow import DIGITS, number, wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gradwire.blocks.trees import Tree
     from gradwire.blocks.values import Array
+    from gradwire.runtime.diagram import PortPath
 
 Text = TypeVar("Text")
 
@@ -285,3 +294,59 @@ def gradient_readout(array: Array | None) -> FaceReadout:
     if not array.size:
         return FaceReadout((("empty",),), prose=True)
     return FaceReadout(((spread(array),),), prose=True, fewer=((_briefly(array),),))
+
+
+TREE_ROWS = 4
+"""Largest number of lines for a tree on a face."""
+_MAX_LISTED = 24
+_WIDEST = 16
+
+
+def outline(tree: Tree, known: Mapping[PortPath, Any]) -> FaceReadout:
+    """The text of a tree on a face: up to four leaves with their shapes.
+
+    With more leaves, the branches and their numbers of arrays. ``known`` has the shapes by port.
+    """
+    leaves = [(path_text(path), kind) for path, kind in _kinds(tree, known)]
+    if len(leaves) > TREE_ROWS:
+        counts = Counter(str(path[0]) for path, _ in _kinds(tree, known))
+        leaves = [(name, f"{count} array{'s' * (count > 1)}") for name, count in counts.items()]
+    if len(leaves) > TREE_ROWS:
+        rest = len(leaves) - TREE_ROWS + 1
+        leaves = [*leaves[: TREE_ROWS - 1], ("…", f"{rest} more")]
+    cells = tuple((_elided(name), kind) for name, kind in leaves) or (("", "empty"),)
+    return FaceReadout(cells, prose=True)
+
+
+def listed(tree: Tree, known: Mapping[PortPath, Any]) -> str:
+    """The leaves of a tree, one per line with shape and dtype, for a tooltip."""
+    lines = [f"{path_text(path)}: {kind}" for path, kind in _kinds(tree, known, dtypes=True)]
+    more = [f"… {len(lines) - _MAX_LISTED} more"] if len(lines) > _MAX_LISTED else []
+    return "\n".join([counted(tree), *lines[:_MAX_LISTED], *more])
+
+
+def counted(tree: Tree) -> str:
+    """``mapping of 4 arrays``."""
+    kind, count = tree.nodes.get(()), len(tree.arrays)
+    shape = kind.value if isinstance(kind, Kind) else "leaf"
+    return f"{shape} of {count} array{'' if count == 1 else 's'}"
+
+
+def _kinds(
+    tree: Tree, known: Mapping[PortPath, Any], *, dtypes: bool = False
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every leaf's path with its shape, or with its value if it is not an array."""
+    for path, leaf in tree.leaves.items():
+        if isinstance(leaf, Passive):
+            value = leaf.value
+            yield path, number(value) if isinstance(value, int | float) else str(value)
+        elif (port := known.get(leaf)) is None:
+            yield path, "?"
+        else:
+            shape = dimensions(tuple(port.shape))
+            yield path, f"{shape} {port.dtype}" if dtypes else shape
+
+
+def _elided(name: str) -> str:
+    """The end of a long path, which says more than its beginning."""
+    return name if len(name) <= _WIDEST else f"…{name[1 - _WIDEST :]}"

@@ -1,31 +1,45 @@
-"""The lanes beside the wires of a scene: the state, width and label of each."""
+"""The lanes beside the wires of a scene: state, as an int8 code, width and label of each."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradwire.app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
 from gradwire.app.canvas.state.formatting import beside_wire, power_of_ten
 from gradwire.app.evaluation.result import SHOWING_ZEROS
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram import ROOT, InstancePath, WirePath
-from gradwire.runtime.flow import MANY, State, looked_up, number, share
+from gradwire.runtime.flow import MANY, STATES, State, looked_up, number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Ints
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.canvas.scene.members.changes import Changes
+    from gradwire.app.canvas.scene.members import Changes
     from gradwire.app.evaluation.result import EvaluationResult
     from gradwire.runtime.flow import Verdict
+
+NO_RESULT = 0
+"""Code of a wire that no result covers; it is drawn plain."""
+CODES: Mapping[State, int] = MappingProxyType({state: i for i, state in enumerate(STATES, start=1)})
+"""The int8 that stands for each state."""
+STATE_OF: Mapping[int, State] = MappingProxyType({code: state for state, code in CODES.items()})
+"""The state that a code stands for."""
+
+
+def flags_of(has: Callable[[State], bool]) -> Flags:
+    """Whether each code stands for a state that ``has`` something, to be indexed with codes."""
+    return np.array([False, *map(has, STATES)])
+
 
 Codes: TypeAlias = NDArray[np.int8]
 
@@ -53,7 +67,7 @@ class Lanes:
     use: InstancePath
     """Path of the use of the page, with a slash at its end; empty for the main page."""
     codes: Codes
-    """State of each wire (m,), see :data:`gradwire.app.canvas.state.codes.CODES`."""
+    """State of each wire (m,), see :data:`gradwire.app.canvas.state.lanes.CODES`."""
     widths: Floats
     """Width of each lane (m,), px at 100 %."""
     drawn: Codes

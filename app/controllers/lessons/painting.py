@@ -12,7 +12,7 @@ from gradwire.runtime.diagram import ROOT, WirePath
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gradwire.app.canvas.state.marks.guesses import GuessMarks
+    from gradwire.app.canvas.state.marks import GuessMarks
     from gradwire.app.canvas.view import CanvasView
     from gradwire.app.panels.lessons.guess_form import GuessForm
     from gradwire.runtime.flow import State

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QTimer, Signal
 
-from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks, GuessStage
+from gradwire.app.canvas.state.marks import GuessLabel, GuessMarks, GuessStage
 from gradwire.app.canvas.state.view_state import NOTHING
 from gradwire.app.controllers.lessons.judging import Judged, Questions, judge, prepare
 from gradwire.app.controllers.lessons.painting import Painting

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks, GuessStage
-from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.canvas.state.marks import GuessLabel, GuessMarks, GuessStage, Route
 from gradwire.app.panels.lessons.dots import StepDot
 from gradwire.app.panels.lessons.guess_form import GuessField
 from gradwire.app.panels.lessons.outcomes import OutcomeRow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
-from gradwire.app.canvas.input.gestures.scrubbing import PIXELS, factor_of
+from gradwire.app.canvas.input.numbers import PIXELS, factor_of
 from gradwire.app.document.numbers import Scrub
 
 if TYPE_CHECKING:

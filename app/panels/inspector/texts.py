@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gradwire.app.canvas.state.formatting import dimensions
-from gradwire.app.canvas.state.outlines import listed
+from gradwire.app.canvas.state.formatting import dimensions, listed
 from gradwire.app.panels import labels, notation
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.calculus.choices.markdown import notes

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gradwire.app.canvas.paint.blocks.charts import draw_chart
+from gradwire.app.canvas.paint.blocks.grids import draw_chart
 from gradwire.app.canvas.state.charts import heatmap
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import make_column

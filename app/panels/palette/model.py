@@ -20,8 +20,13 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QToolTip
 
 from gradwire.app.canvas.input.dropping import BLOCK_MIME, PAGE_MIME
-from gradwire.app.canvas.input.entry.candidates import matches, page_refusal, sort_key
-from gradwire.app.canvas.input.entry.layers import LAYERS, summary
+from gradwire.app.canvas.input.entry.candidates import (
+    LAYERS,
+    matches,
+    page_refusal,
+    sort_key,
+    summary,
+)
 from gradwire.app.canvas.paint.blocks.rows import (
     ASIDE_ROLE,
     BLOCK_ROLE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QRect, Qt, Signal
 
-from gradwire.app.canvas.input.gestures.scrubbing import PIXELS, factor_of
+from gradwire.app.canvas.input.numbers import PIXELS, factor_of
 from gradwire.app.document.numbers import Scrub, Slider
 from gradwire.app.panels.tables.lines import PlainTable
 from gradwire.blocks.classes.dataclass import dataclass

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from gradwire.app.canvas.input.previews import Previews
-from gradwire.app.canvas.paint.blocks.sliders import KNOB, draw_slider
+from gradwire.app.canvas.paint.blocks.faces import KNOB, draw_slider
 from gradwire.app.canvas.state.formatting import dimensions
 from gradwire.app.canvas.state.looks import SliderLook
 from gradwire.app.document.numbers import Slider, array_of, read_number, slider_of

@@ -10,8 +10,7 @@ from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.badge_labels import NumberStatus
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.canvas.state.tooltips import block_tip, describe
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters
 from tests.app.document.test_diff import seed

@@ -6,7 +6,7 @@ import pytest
 
 from gradwire.app.canvas.paint.blocks.faces import draw_face
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
-from gradwire.app.canvas.state.codes import NO_RESULT
+from gradwire.app.canvas.state.lanes import NO_RESULT
 from gradwire.app.services.examples import examples
 from gradwire.app.services.theme import LIGHT
 from gradwire.blocks.library.views import ViewBlock

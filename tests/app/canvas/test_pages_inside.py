@@ -9,8 +9,7 @@ from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import Annotations, resolve
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.canvas.state.tooltips import block_tip, describe
 from gradwire.app.evaluation.answers import reasons
 from gradwire.app.evaluation.result import EvaluationResult, numbered
 from gradwire.app.panels.inspector.block_form import BlockForm

@@ -11,8 +11,8 @@ from PySide6.QtGui import QPainter, QPixmap, QRegion
 from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.painting import RIM, ScrolledPage
 from gradwire.app.canvas.scene.camera import Camera
-from gradwire.app.canvas.scrolled import RIM, ScrolledPage
 from gradwire.app.services.theme import DARK, LIGHT
 from tests.app.canvas.pages import block, diagram, seed_result, unhurried
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.app.canvas.travel import Travel
+from gradwire.app.canvas.painting import Travel
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import describe
 from tests.app.document.test_diff import seed
 from tests.app.mouse import click_block
 

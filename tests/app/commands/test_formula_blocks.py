@@ -7,10 +7,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from gradwire.app.canvas.input.targets import MenuTarget, target_of
+from gradwire.app.canvas.state.annotations import PageResult
 from gradwire.app.canvas.state.looks import look_of
-from gradwire.app.canvas.state.page_result import PageResult
-from gradwire.app.shell.context_menus import CONTEXT_MENUS
+from gradwire.app.shell.context_menus import CONTEXT_MENUS, MenuTarget, target_of
 from gradwire.blocks.library.formula import Formula
 from gradwire.runtime.build import block, build, input, loss, mean, sub, variable
 from gradwire.runtime.diagram import PortName

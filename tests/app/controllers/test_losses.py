@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.paint.legend import legend_content
-from gradwire.app.canvas.state.codes import CODES, NO_RESULT, STATE_OF
+from gradwire.app.canvas.state.lanes import CODES, NO_RESULT, STATE_OF
 from gradwire.app.evaluation.evaluator import MAX_LOSSES, evaluate
 from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE
 from gradwire.app.panels.tables.losses import APART

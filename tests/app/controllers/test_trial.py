@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.lanes import STATE_OF
 from gradwire.app.controllers.trial import change_text
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters

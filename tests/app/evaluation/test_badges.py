@@ -8,8 +8,7 @@ from PySide6.QtGui import QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.app.canvas.state.tooltips import describe, port_tip
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.build import block, build, loss, stop_gradient, variable

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import PageResult
 from gradwire.app.canvas.state.looks import look_of
-from gradwire.app.canvas.state.page_result import PageResult
 from gradwire.app.evaluation.evaluator import Evaluation
 from gradwire.app.evaluation.worker import Worker
 from gradwire.blocks import Block

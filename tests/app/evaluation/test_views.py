@@ -11,12 +11,10 @@ import pytest
 import gradwire as gw
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.codes import NO_RESULT
+from gradwire.app.canvas.state.annotations import PageResult, resolve
+from gradwire.app.canvas.state.lanes import NO_RESULT
 from gradwire.app.canvas.state.looks import look_of
-from gradwire.app.canvas.state.page_result import PageResult
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import block_tip
+from gradwire.app.canvas.state.tooltips import block_tip, describe
 from gradwire.app.evaluation.concealment import concealed
 from gradwire.app.evaluation.evaluator import Evaluation, evaluate
 from gradwire.app.evaluation.outdated import outdated_blocks

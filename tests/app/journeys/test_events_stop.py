@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 import gradwire.runtime.build as b
-from gradwire.app.canvas.input.event_filter import EventFilter
+from gradwire.app.canvas.view import EventFilter
 from gradwire.app.services.examples import lessons
 from gradwire.runtime.diagram import SetLesson, SetTraining, load
 from gradwire.runtime.diagram.training import Training

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from gradwire.app.canvas.paint.blocks import summaries
-from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.paint.blocks import faces
+from gradwire.app.canvas.paint.drawing import LEAST
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.canvas.scene.lane_paths import GAP
 from gradwire.app.canvas.view import CanvasView
@@ -199,8 +199,8 @@ class TestWindow:
             read[look.name] = look.summary, text, letters.pixelSize()
             written(painter, look, theme, place, text, letters)
 
-        written = summaries._draw_number
-        monkeypatch.setattr(summaries, "_draw_number", draw_number)
+        written = faces._draw_number
+        monkeypatch.setattr(faces, "_draw_number", draw_number)
         window.resize(*size)
         window.show()
         assert window.open_path(path(name))

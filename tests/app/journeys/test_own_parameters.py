@@ -8,8 +8,7 @@ from PySide6.QtTest import QTest
 
 import gradwire.runtime.build as b
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.app.canvas.state.tooltips import describe, port_tip
 from gradwire.runtime.diagram import PortName
 from tests.app.mouse import click_block, drop_block, pull
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.canvas.state.view_state import WireNumbers
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.pictures.marks import TextMark, marks_of
 from gradwire.app.pictures.options import LegendChoice, PictureOptions

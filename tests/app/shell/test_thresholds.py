@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.paint.legend import legend_content
-from gradwire.app.canvas.state.codes import STATE_OF
+from gradwire.app.canvas.state.lanes import STATE_OF
 from gradwire.app.evaluation.evaluator import Evaluation, evaluate
 from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
 from gradwire.app.services.settings import Settings

@@ -1,23 +1,56 @@
-"""The blocks that can be added to a page, and the search among them."""
+"""The blocks and recurrent layers that can be added to a page, and the search among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradwire.app.canvas.input.entry.layers import LAYERS
+import numpy as np
+
 from gradwire.app.services.translation import editor
 from gradwire.blocks.block import Block, Opaque
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.docstrings import docstring
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
 from gradwire.blocks.registry import registry
-from gradwire.runtime.diagram import FIRST_PORTS, MAIN, page_ports
+from gradwire.runtime.build import build
+from gradwire.runtime.build import input as source
+from gradwire.runtime.diagram import FIRST_PORTS, MAIN, inserted, page_ports
+from gradwire.runtime.recurrent import gru, lstm, rnn
 
 if TYPE_CHECKING:
     from gradwire.app.services.favourites import Favourites
-    from gradwire.runtime.diagram import Diagram
+    from gradwire.blocks.formulas.expressions import Expression
+    from gradwire.runtime.diagram import Change, Diagram, Point
+
+LAYERS: Mapping[str, Callable[..., Expression]] = {"LSTM": lstm, "GRU": gru, "RNN": rnn}
+"""What makes each layer, by the name that the palette shows."""
+_STEPS, _UNITS = 8, 4
+
+
+def summary(layer: str) -> str:
+    """What a layer computes, in a line."""
+    return docstring(LAYERS[layer]).partition("\n")[0].replace("``", "")
+
+
+def adding_layer(diagram: Diagram, page: str, layer: str, at: Point) -> tuple[str, Change]:
+    """The name of a new layer, and the change that adds it with its top left at ``at``."""
+    paste = inserted(diagram, page, _made(layer), at, label=f"Add {layer}")
+    (name,) = paste.blocks
+    return name, paste.change
+
+
+def _made(layer: str) -> Diagram:
+    """A diagram of the layer alone, whose states begin at zero and whose x is open."""
+    zeros = {"h": np.zeros(_UNITS)} | ({"c": np.zeros(_UNITS)} if layer == "LSTM" else {})
+    made = LAYERS[layer](source("x"), steps=_STEPS, units=_UNITS, name=layer.lower(), **zeros)
+    diagram = build(made)
+    name = layer.lower()
+    return diagram.with_page("main", replace(diagram.main, blocks={name: diagram.main.blocks[name]},
+                                             wires={}, layout={}, routes={}))  # fmt: skip
 
 
 _INITIAL: Mapping[str, Mapping[str, Any]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gradwire.app.canvas.scene.places import overlapping
+from gradwire.app.canvas.scene.arrays import overlapping
 from gradwire.app.canvas.state.view_state import Selection
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from gradwire.app.canvas.paint.legible import legible_scale
+from gradwire.app.canvas.paint.drawing import legible_scale
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.canvas.state.badge_labels import NumberStatus, status_label
 from gradwire.app.services.theme import SMALL, Theme, font

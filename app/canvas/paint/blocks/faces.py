@@ -1,4 +1,4 @@
-"""Draws the faces of blocks."""
+"""Draws the faces of blocks; from afar what remains of them: the name and one number."""
 
 from __future__ import annotations
 
@@ -6,31 +6,166 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.blocks.badges import draw_badges, draw_pill
 from gradwire.app.canvas.paint.blocks.grids import draw_section
-from gradwire.app.canvas.paint.blocks.sliders import draw_slider
-from gradwire.app.canvas.paint.blocks.summaries import draw_summary, name_size
-from gradwire.app.canvas.paint.blocks.symbols import draw_symbol, legible_width
-from gradwire.app.canvas.paint.legible import legible_scale, legible_size
+from gradwire.app.canvas.paint.blocks.symbols import (
+    draw_scaled_symbol,
+    draw_symbol,
+    legible_width,
+    symbol_scale,
+)
+from gradwire.app.canvas.paint.drawing import LEAST, legible_scale, legible_size
 from gradwire.app.canvas.paint.views.faces import draw_view
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.geometry import PORT_RADIUS
 from gradwire.app.services import typeface
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import BODY, SMALL, Theme, font, text_width
-from gradwire.runtime.diagram import HEADER, ROW, WIDTH
+from gradwire.runtime.diagram import HEADER, ROW, WIDTH, block_height
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gradwire.app.canvas.state.formatting import FaceSection
-    from gradwire.app.canvas.state.looks import Look, PortLook
+    from gradwire.app.canvas.state.looks import Look, PortLook, SliderLook
     from gradwire.app.canvas.state.view_state import ViewState
     from gradwire.runtime.flow import State
+
+KNOB = 4.5
+"""Radius of the knob, px at 100 %."""
+_TRACK = 3.0
+
+
+def draw_slider(
+    painter: QPainter, slider: SliderLook, place: QRectF, theme: Theme, *, stale: bool = False
+) -> None:
+    """Draw a slider across ``place``; the knob of a number outside the limits is hollow."""
+    track = track_of(place)
+    middle, knob = track.center().y(), track.left() + slider.share * track.width()
+    ink = QColor(theme.ink_faint if stale else theme.accent if slider.is_inside else theme.warning)
+    for end, colour in ((track.right(), theme.hairline), (knob, ink)):
+        pen = QPen(QColor(colour), _TRACK)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        painter.drawLine(QPointF(track.left(), middle), QPointF(end, middle))
+    painter.setPen(QPen(ink, 1.5))
+    painter.setBrush(ink if slider.is_inside else QColor(theme.canvas))
+    painter.drawEllipse(QPointF(knob, middle), KNOB, KNOB)
+
+
+def track_of(place: QRectF) -> QRectF:
+    """Where the middle of the knob may stand in a place."""
+    return place.adjusted(KNOB, 0.0, -KNOB, 0.0)
+
+
+_PAD, _GAP = 3.0, 4.0
+_LARGEST = 10
+"""Largest size of the text, widget px."""
+_PITCH = 9.5
+"""Least distance of two lines, widget px."""
+_LINE = 1.17
+"""Height of a line relative to its letters."""
+_BEGINNING = 2.0
+"""Least width of an elided name relative to its letters' size."""
+_LEFT = Qt.AlignmentFlag.AlignLeft
+_RIGHT = Qt.AlignmentFlag.AlignRight
+
+
+def draw_summary(painter: QPainter, look: Look, theme: Theme, zoom: float, end: float) -> None:
+    """Draw name and number of a look in scene units, with the face's top left at the origin.
+
+    Everything ends ``end`` widget px before the right edge.
+    """
+    painter.save()
+    painter.scale(1.0 / zoom, 1.0 / zoom)
+    high = look.height * zoom if look.size is None else _LINE * name_size(zoom)
+    room = QRectF(_PAD, 0.0, look.width * zoom - 2 * _PAD - end, high)
+    if look.summary and room.height() >= 2 * _PITCH:
+        _draw_two_lines(painter, look, theme, room, name_size(zoom))
+    else:
+        _draw_line(painter, look, theme, room, name_size(zoom))
+    painter.restore()
+
+
+def name_size(zoom: float) -> int:
+    """Size of the names of all blocks at ``zoom``, widget px: two lines fit the lowest block."""
+    return max(LEAST, min(int(block_height(1) * zoom / 2.0 / _LINE), _LARGEST))
+
+
+def _draw_two_lines(painter: QPainter, look: Look, theme: Theme, room: QRectF, size: int) -> None:
+    pitch = min(room.height() / 2.0, 1.3 * size)
+    upper = QRectF(room.left(), room.center().y() - pitch, room.width(), pitch)
+    lower = upper.translated(0.0, pitch)
+    _draw_name(painter, look, theme, upper, font(size, bold=True))
+    number, letters = _longest(look.summary, size, room.width())
+    _draw_number(painter, look, theme, lower, number, letters)
+    width = min(room.width() - _width(number, letters) - _GAP, 2.0 * size)
+    scale = symbol_scale(look.symbol, QSizeF(width, 0.95 * size))
+    if scale is not None:
+        place = QRectF(lower.topLeft(), QSizeF(width, pitch))
+        draw_scaled_symbol(painter, look.symbol, place, scale, theme.symbol(look.family))
+
+
+def _draw_line(painter: QPainter, look: Look, theme: Theme, room: QRectF, size: int) -> None:
+    bold = font(size, bold=True)
+    number, letters = _longest(look.summary, size, room.width() - _width(look.name, bold) - _GAP)
+    if not number:
+        number, letters = _longest(look.summary, size, room.width() - _BEGINNING * size - _GAP)
+    _draw_number(painter, look, theme, room, number, letters)
+    if number:
+        room = room.adjusted(0.0, 0.0, -_width(number, letters) - _GAP, 0.0)
+    _draw_name(painter, look, theme, room, bold)
+
+
+def _width(text: str, letters: QFont) -> float:
+    return QFontMetricsF(letters).horizontalAdvance(text)
+
+
+def _longest(texts: tuple[str, ...], size: int, room: float) -> tuple[str, QFont]:
+    """The first of ``texts``, which become shorter, that fits, in the largest letters that do.
+
+    Empty if none does.
+    """
+    for text in texts:
+        for pixels in range(size, LEAST - 1, -1):
+            letters = font(pixels)
+            if _width(text, letters) <= room:
+                return text, letters
+    return "", font(LEAST)
+
+
+def _draw_name(painter: QPainter, look: Look, theme: Theme, place: QRectF, letters: QFont) -> None:
+    metrics = QFontMetricsF(letters)
+    shown = metrics.elidedText(look.name, Qt.TextElideMode.ElideRight, place.width())
+    _draw_text(painter, place, shown, letters, theme.ink, _LEFT)
+
+
+def _draw_number(
+    painter: QPainter, look: Look, theme: Theme, place: QRectF, text: str, letters: QFont
+) -> None:
+    fresh = theme.accent if text.startswith("∇") else theme.ink_soft
+    colour = theme.ink_faint if look.stale else fresh
+    _draw_text(painter, place, text, letters, colour, _RIGHT)
+
+
+def _draw_text(
+    painter: QPainter,
+    place: QRectF,
+    text: str,
+    letters: QFont,
+    colour: str,
+    align: Qt.AlignmentFlag,
+) -> None:
+    if text:
+        painter.setFont(letters)
+        painter.setPen(QColor(colour))
+        flags = align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
+        painter.drawText(place, int(flags), text)
+
 
 CORNER = 5.0
 GUTTER = 10.0

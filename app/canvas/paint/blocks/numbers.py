@@ -12,9 +12,9 @@ from gradwire.app.canvas.paint.blocks.faces import (
     port_texts,
     section_places,
     slider_place,
+    track_of,
 )
 from gradwire.app.canvas.paint.blocks.grids import grid_of
-from gradwire.app.canvas.paint.blocks.sliders import track_of
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.document.numbers import NumberCell, array_of
 from gradwire.blocks.block import Source

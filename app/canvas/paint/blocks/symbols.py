@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPixmap
 
-from gradwire.app.canvas.paint.legible import LEAST, legible_size
+from gradwire.app.canvas.paint.drawing import LEAST, legible_size
 from gradwire.app.services.theme import BODY, SMALL, TITLE, font
 
 if TYPE_CHECKING:

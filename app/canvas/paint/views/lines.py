@@ -9,8 +9,14 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
-from gradwire.app.canvas.paint.views.colours import class_colour
-from gradwire.app.canvas.paint.views.frames import LEAST, ValueFrame, axes_in, draw_border, letters
+from gradwire.app.canvas.paint.views.frames import (
+    LEAST,
+    ValueFrame,
+    axes_in,
+    class_colour,
+    draw_border,
+    letters,
+)
 from gradwire.app.services.translation import editor
 from gradwire.runtime.flow import number
 

@@ -12,7 +12,7 @@ from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.wires.lanes import Bundle, draw_curves
 from gradwire.app.canvas.scene.bezier import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP, INSET
-from gradwire.app.canvas.state.codes import CODES
+from gradwire.app.canvas.state.lanes import CODES
 from gradwire.app.services.palette import shades
 from gradwire.runtime.flow import State
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
-from gradwire.app.canvas.input.aligning import aligned
+from gradwire.app.canvas.input.edits import aligned
 from gradwire.app.canvas.input.gestures.base import enclosed
 from gradwire.runtime.diagram import Batch, Point
 from tests.app.canvas.pages import LEFT, drag, move

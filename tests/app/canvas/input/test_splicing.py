@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import QByteArray, QMimeData, QPoint
 from PySide6.QtWidgets import QApplication
 
+from gradwire.app.canvas.input.changes import free_ports, wire_under
 from gradwire.app.canvas.input.dropping import BLOCK_MIME
-from gradwire.app.canvas.input.splicing import free_ports, wire_under
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.runtime.diagram import AddBlock, Batch, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram, drag

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.scene import detours
 from gradwire.app.canvas.scene.camera import Camera
-from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from gradwire.app.canvas.state.view_state import DEFAULT, WireNumbers
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import Evaluation, EvaluationResult
 from gradwire.app.services.theme import LIGHT

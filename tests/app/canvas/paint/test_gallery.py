@@ -8,9 +8,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.codes import STATE_OF
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import badge_sentences
+from gradwire.app.canvas.state.lanes import STATE_OF
+from gradwire.app.canvas.state.tooltips import badge_sentences, describe
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.panels.why.why import Why

@@ -7,8 +7,7 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QApplication
 
-from gradwire.app.canvas.paint.frame_cache import FrameCache
-from gradwire.app.canvas.paint.ground import ground_key
+from gradwire.app.canvas.paint.frame_cache import FrameCache, ground_key
 from gradwire.app.services.theme import DARK
 from gradwire.runtime.diagram import Disconnect, Note, Point, PortName, SetNote
 from gradwire.runtime.flow import State

@@ -9,9 +9,8 @@ import pytest
 from PySide6.QtCore import QRectF
 
 from gradwire.app.canvas.paint import painter
-from gradwire.app.canvas.paint.blocks import plain
 from gradwire.app.canvas.paint.blocks.faces import draw_face
-from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.paint.drawing import LEAST
 from gradwire.app.canvas.paint.painter import paint
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
@@ -19,7 +18,7 @@ from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.formatting import one_number
 from gradwire.app.canvas.state.looks import row_counts, summary_of
-from gradwire.app.canvas.state.marks.route import Route
+from gradwire.app.canvas.state.marks import Route
 from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.evaluation.concealment import concealed
 from gradwire.app.evaluation.evaluator import evaluate
@@ -59,7 +58,7 @@ def view(qapp, result) -> ViewState:
 def seen(monkeypatch, view: ViewState, zoom: float) -> Recorder:
     """The page painted at a zoom, all of it within the area."""
     found = recorder(monkeypatch, lanes, painter)
-    monkeypatch.setattr(plain, "draw_rects", lambda *_: None)
+    monkeypatch.setattr(painter, "draw_rects", lambda *_: None)
     view = replace(view, camera=Camera(zoom, 2000.0, 2000.0))
     paint(found, view, QRectF(0.0, 0.0, 9000.0, 9000.0), None)
     return found

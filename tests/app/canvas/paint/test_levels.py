@@ -15,18 +15,15 @@ from PySide6.QtCore import QRectF
 from gradwire.app.canvas import minimap
 from gradwire.app.canvas.paint import notes, painter
 from gradwire.app.canvas.paint.blocks import costs as cost_paint
-from gradwire.app.canvas.paint.blocks import plain
-from gradwire.app.canvas.paint.guesses import paint_guesses
+from gradwire.app.canvas.paint.highlights import RADIUS
+from gradwire.app.canvas.paint.overlays import paint_guesses, paint_trial
 from gradwire.app.canvas.paint.painter import paint
-from gradwire.app.canvas.paint.problems import RADIUS
-from gradwire.app.canvas.paint.trial import paint_trial
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import MIN_ZOOM, PLAIN, Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
 from gradwire.app.canvas.state.costs import BlockCost, PageCosts
-from gradwire.app.canvas.state.marks.guesses import GuessLabel, GuessMarks
-from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.canvas.state.marks import GuessLabel, GuessMarks, TrialMarks
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.evaluation.evaluator import evaluate
@@ -72,7 +69,7 @@ def calls(monkeypatch, view: ViewState, zoom: float) -> Counter[str]:
         monkeypatch.setattr(
             module, "draw_lines", lambda _, lines: found.calls.append(("lines", ()))
         )
-    for module in (plain, painter, cost_paint, notes):
+    for module in (painter, cost_paint, notes):
         monkeypatch.setattr(
             module, "draw_rects", lambda _, rects: found.calls.append(("rects", ()))
         )

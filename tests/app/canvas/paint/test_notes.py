@@ -12,7 +12,7 @@ from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import describe
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.evaluation.evaluator import evaluate
 from gradwire.app.evaluation.result import EvaluationResult

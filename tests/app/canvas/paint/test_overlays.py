@@ -10,19 +10,21 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from gradwire.app.canvas.paint import glyphs, highlights, trial
+from gradwire.app.canvas.paint import glyphs, highlights, overlays
 from gradwire.app.canvas.paint.highlights import paint_bends, paint_route
-from gradwire.app.canvas.paint.trial import paint_trial
+from gradwire.app.canvas.paint.overlays import paint_trial
 from gradwire.app.canvas.paint.wires import lane_labels
-from gradwire.app.canvas.paint.wires.label_layout import LabelLayout, draw_labels
-from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN, place_lane_labels
-from gradwire.app.canvas.paint.wires.wire_numbers import place_wire_numbers
+from gradwire.app.canvas.paint.wires.labels import LabelLayout, draw_labels
+from gradwire.app.canvas.paint.wires.lane_labels import (
+    ORIGIN,
+    place_lane_labels,
+    place_wire_numbers,
+)
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Bend, Scene
 from gradwire.app.canvas.scene.lane_paths import GAP
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.marks.route import Route
-from gradwire.app.canvas.state.marks.trial import TrialMarks
+from gradwire.app.canvas.state.marks import Route, TrialMarks
 from gradwire.app.canvas.state.view_state import Selection, ViewState
 from gradwire.app.evaluation.badges import Badges
 from gradwire.app.evaluation.result import EvaluationResult
@@ -144,7 +146,7 @@ class TestRoute:
 
 class TestTrial:
     def test_a_cut_is_dashed_with_its_glyph_in_the_middle(self, qapp, monkeypatch):
-        painter = recorder(monkeypatch, trial)
+        painter = recorder(monkeypatch, overlays)
         monkeypatch.setattr(glyphs, "draw", lambda *a: painter.calls.append(("glyph", a[1:3])))
         paint_trial(painter, view_of(), TrialMarks(cuts=("t.x", "gone.x")))
         (line,) = painter.strokes
@@ -157,7 +159,7 @@ class TestTrial:
         assert painter.of("scale") == [(2.0, 2.0)]
 
     def test_an_opened_stop_has_a_frame_around_it(self, qapp, monkeypatch):
-        painter = recorder(monkeypatch, trial)
+        painter = recorder(monkeypatch, overlays)
         view = view_of()
         paint_trial(painter, view, TrialMarks(opened=("t", "gone")))
         ((box, _, _),) = painter.of("drawRoundedRect")
@@ -171,15 +173,15 @@ class TestTrial:
         x, y, width, height = rect.tolist()
         top, bottom = 20 + 2 * y, 20 + 2 * (y + height)
         tight = QRectF(0.0, 0.0, 1400.0, bottom + 5.0)
-        assert trial.change_box(view, rect, metrics, text, tight).bottom() == top - 9.0
+        assert overlays.change_box(view, rect, metrics, text, tight).bottom() == top - 9.0
         left = 10 + 2 * (x + width / 2.0)
         narrow = QRectF(left, 0.0, 1400.0, 1400.0)
-        assert trial.change_box(view, rect, metrics, text, narrow).left() == left + 6.0
+        assert overlays.change_box(view, rect, metrics, text, narrow).left() == left + 6.0
         narrow = QRectF(-1400.0, 0.0, 1400.0 + left, 1400.0)
-        assert trial.change_box(view, rect, metrics, text, narrow).right() == left - 6.0
+        assert overlays.change_box(view, rect, metrics, text, narrow).right() == left - 6.0
 
     def test_a_change_stands_below_its_block(self, qapp, monkeypatch):
-        painter = recorder(monkeypatch, trial)
+        painter = recorder(monkeypatch, overlays)
         view = view_of()
         paint_trial(painter, view, TrialMarks(changes={"w": "1 → 2", "gone": ""}))
         ((box, _, text),) = painter.of("drawText")

@@ -12,7 +12,6 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.paint import painter
-from gradwire.app.canvas.paint.blocks import plain
 from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, FacePicture, draw_picture, margin
 from gradwire.app.canvas.paint.painter import PaintLimits, paint, paint_fitted
 from gradwire.app.canvas.paint.wires import lanes
@@ -121,10 +120,7 @@ class TestWhatStandsOut:
 
     def test_from_afar_a_selected_block_is_full(self, drawn, view, monkeypatch):
         filled = []
-        for module in (painter, plain):
-            monkeypatch.setattr(
-                module, "draw_rects", lambda made, rects: filled.append(rects.copy())
-            )
+        monkeypatch.setattr(painter, "draw_rects", lambda made, rects: filled.append(rects.copy()))
         far = replace(view, camera=Camera(PLAIN / 2.0, 0.0, 0.0))
         drawn(far)
         assert sum(map(len, filled)) == len(view.scene.names)

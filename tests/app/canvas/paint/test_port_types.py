@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from gradwire.app.canvas.paint import port_types
-from gradwire.app.canvas.paint.port_types import MIN_ZOOM, paint_port_types
+from gradwire.app.canvas.paint import highlights
+from gradwire.app.canvas.paint.highlights import MIN_ZOOM, paint_port_types
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
@@ -45,7 +45,7 @@ class TestPlaces:
         )
         scene = Scene(shown, "main")
         monkeypatch.setattr(
-            port_types, "value_type", lambda page, at, port: label if at == 0 else ""
+            highlights, "value_type", lambda page, at, port: label if at == 0 else ""
         )
         view = ViewState(scene, resolve(scene, None), Camera(2.0, 10.0, 20.0), LIGHT)
         painter = recorder(monkeypatch)
@@ -95,7 +95,7 @@ class TestPlaces:
         )
         scene = Scene(shown, "main")
         monkeypatch.setattr(
-            port_types, "value_type", lambda page, at, port: "f32" if at == 0 else ""
+            highlights, "value_type", lambda page, at, port: "f32" if at == 0 else ""
         )
         view = ViewState(scene, resolve(scene, None), Camera(2.0), LIGHT)
         painter = recorder(monkeypatch)

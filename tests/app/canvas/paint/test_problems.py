@@ -9,9 +9,8 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.paint import painter
-from gradwire.app.canvas.paint.blocks import plain
+from gradwire.app.canvas.paint.highlights import RADIUS, paint_problems
 from gradwire.app.canvas.paint.painter import paint
-from gradwire.app.canvas.paint.problems import RADIUS, paint_problems
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
@@ -44,7 +43,7 @@ def view_of(shown, camera, **severities) -> ViewState:
 def marks(monkeypatch, view):
     """The discs of the marks on a page: colour, centre and radius in the widget."""
     found = recorder(monkeypatch, lanes, painter)
-    monkeypatch.setattr(plain, "draw_rects", lambda *_: None)
+    monkeypatch.setattr(painter, "draw_rects", lambda *_: None)
     paint(found, view, AREA, None)
     signs = [text for text in texts(found) if text.words in ("!", "i")]
     discs = [call for call in found.drawn("drawEllipse") if call.arguments[1] == RADIUS]

@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 
 from gradwire.app.canvas.paint import highlights
 from gradwire.app.canvas.paint.highlights import end_labels
-from gradwire.app.canvas.scene.tracing import origin, readers, siblings
-from gradwire.app.canvas.state.port_labels import wire_ends
+from gradwire.app.canvas.state.port_labels import origin, readers, siblings, wire_ends
 from gradwire.app.services.theme import LIGHT, SMALL, font, scaled
 from gradwire.blocks.library.arithmetic import Add, Mul
 from gradwire.blocks.library.pages import Page as PageBlock

@@ -10,10 +10,10 @@ from PySide6.QtTest import QTest
 
 from gradwire.app.canvas.input.entry.candidates import type_candidate
 from gradwire.app.canvas.input.entry.quick_add import QuickAdd
-from gradwire.app.canvas.scene.bends import nearest_section
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.scene.geometry import Bend, Scene
+from gradwire.app.canvas.scene.hits import nearest_section
 from gradwire.runtime.diagram import (
     AddBlock,
     Batch,

@@ -15,14 +15,13 @@ from gradwire.app.canvas.paint import painter
 from gradwire.app.canvas.paint.blocks.face_cache import FaceCache
 from gradwire.app.canvas.paint.painter import paint
 from gradwire.app.canvas.paint.wires import lanes
-from gradwire.app.canvas.scene import covered
+from gradwire.app.canvas.scene import obstacles
 from gradwire.app.canvas.scene.camera import Camera
-from gradwire.app.canvas.scene.covered import cover_of, covered_ports
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.obstacles import cover_of, covered_ports
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import port_tip
+from gradwire.app.canvas.state.tooltips import describe, port_tip
 from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram.layout.measures import HEADER, ROW, WIDTH
@@ -45,7 +44,7 @@ def view_of(scene: Scene) -> ViewState:
 @given(st.lists(corners, min_size=2, max_size=9), st.sampled_from([0, 10**6]))
 def test_a_port_is_covered_by_what_is_drawn_on_it(places, few):
     scene = scene_of(*places)
-    with patch.object(covered, "_FEW", few):
+    with patch.object(obstacles, "_FEW_PAIRS", few):
         found = covered_ports(scene, np.arange(len(places)))
     for port, (x, y) in enumerate(scene.port_points().tolist()):
         own = int(scene.port_block[port])

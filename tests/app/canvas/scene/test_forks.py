@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwire.app.canvas.scene.bezier import CORNER, Courses
-from gradwire.app.canvas.scene.forks import fork_points, walks
 from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.scene.lane_paths import fork_points, walks
 from gradwire.runtime.diagram import BendWire, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import block, diagram
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.app.canvas.scene.tracing import origin, readers
+from gradwire.app.canvas.state.port_labels import origin, readers
 from gradwire.blocks.library.activations import Tanh
 from gradwire.blocks.library.arithmetic import Add
 from gradwire.blocks.library.pages import PageInput, PageOutput, Scan

@@ -7,7 +7,7 @@ import pytest
 
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import Annotations, resolve
-from gradwire.app.canvas.state.codes import CODES, NO_RESULT
+from gradwire.app.canvas.state.lanes import CODES, NO_RESULT
 from gradwire.app.canvas.state.looks import row_counts
 from gradwire.app.canvas.state.tooltips import block_tip, port_tip
 from gradwire.app.evaluation.result import EvaluationResult

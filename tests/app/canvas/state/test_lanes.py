@@ -10,9 +10,8 @@ from gradwire.app.canvas.scene.geometry import LANE_MARGIN, Scene
 from gradwire.app.canvas.scene.hits import WIRE_HIT_DISTANCE
 from gradwire.app.canvas.scene.lane_paths import GAP
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.codes import CODES, STATE_OF
-from gradwire.app.canvas.state.spoken import describe
-from gradwire.app.canvas.state.tooltips import wire_tip
+from gradwire.app.canvas.state.lanes import CODES, STATE_OF
+from gradwire.app.canvas.state.tooltips import describe, wire_tip
 from gradwire.app.evaluation.badges import Badges
 from gradwire.app.evaluation.result import MAX_SIDE_BY_SIDE, EvaluationResult
 from gradwire.app.services.theme import LIGHT

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.state import look_cache
-from gradwire.app.canvas.state.look_cache import LookCache
-from gradwire.app.canvas.state.looks import look_of, row_counts, summary_of
-from gradwire.app.canvas.state.page_result import PageResult
+from gradwire.app.canvas.state import looks
+from gradwire.app.canvas.state.annotations import PageResult
+from gradwire.app.canvas.state.looks import LookCache, look_of, row_counts, summary_of
 from gradwire.app.evaluation.badges import Badges
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import (
@@ -171,7 +170,7 @@ def test_lines_are_counted_as_anew_and_only_of_what_has_another_shape(scene, cha
         counted.append(page.scene.names if among is None else [page.scene.names[i] for i in among])
         return row_counts(page, among)
 
-    monkeypatch.setattr(look_cache, "row_counts", count)
+    monkeypatch.setattr(looks, "row_counts", count)
     for now in (result, change(result), result):
         page = PageResult(scene, now)
         found = cache.row_counts(page)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gradwire.app.canvas.state.outlines import ROWS, counted, listed, outline
+from gradwire.app.canvas.state.formatting import TREE_ROWS, counted, listed, outline
 from gradwire.blocks.trees import Kind, Passive, Tree
 
 
@@ -40,7 +40,7 @@ def test_of_many_the_branches_are_counted():
 
 def test_of_many_branches_the_first():
     cells = outline(tree(*(f"layer{i}/w" for i in range(9))), Ports()).cells
-    assert len(cells) == ROWS
+    assert len(cells) == TREE_ROWS
     assert cells[-1] == ("…", "6 more")
 
 

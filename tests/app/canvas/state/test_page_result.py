@@ -1,8 +1,8 @@
 """What a face says of the gradient of a variable: nothing, where another program has another."""
 
 from gradwire.app.canvas.scene.geometry import Scene
+from gradwire.app.canvas.state.annotations import PageResult
 from gradwire.app.canvas.state.looks import look_of
-from gradwire.app.canvas.state.page_result import PageResult
 from gradwire.app.evaluation.evaluator import evaluate
 from tests.runtime.flow.test_disagreements import compared, net, of_w
 

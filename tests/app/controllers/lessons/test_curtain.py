@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolTip
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.tooltips import describe
 from gradwire.app.evaluation.concealment import NUMBERS
 from gradwire.runtime.build import build, loss, mul, square, stop_gradient, variable
 from gradwire.runtime.diagram.lesson import Lesson

@@ -5,8 +5,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.canvas.state.marks.guesses import GuessStage
-from gradwire.app.canvas.state.spoken import describe
+from gradwire.app.canvas.state.marks import GuessStage
+from gradwire.app.canvas.state.tooltips import describe
 from gradwire.runtime.build import build, constant, loss, mul, square, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters
 from gradwire.runtime.flow import State

@@ -4,7 +4,7 @@ from PySide6.QtGui import QEnterEvent, QFocusEvent
 from PySide6.QtWidgets import QApplication
 
 from gradwire.app.canvas.input.dropping import BLOCK_MIME
-from gradwire.app.canvas.input.entry.layers import LAYERS
+from gradwire.app.canvas.input.entry.candidates import LAYERS
 from gradwire.app.canvas.paint.blocks.rows import BLOCK_ROLE, STAR_ROLE
 from gradwire.app.panels.palette.model import tooltip
 from gradwire.app.panels.palette.palette import Palette

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gradwire.app.canvas.input.gestures.lifting import healing
+from gradwire.app.canvas.input.gestures.dragging import healing
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.runtime.diagram import Batch, Point, PortName
 from tests.app.canvas.pages import LEFT, Shell, block, diagram, drag

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from gradwire.app.canvas.paint.blocks.charts import draw_chart
+from gradwire.app.canvas.paint.blocks.grids import draw_chart
 from gradwire.app.canvas.state.charts import HEIGHT, WIDTH, ChartKind, chart
 from gradwire.app.canvas.state.formatting import charted
 from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT

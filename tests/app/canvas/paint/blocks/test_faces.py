@@ -12,7 +12,7 @@ from gradwire.app.canvas.paint.blocks import face_cache
 from gradwire.app.canvas.paint.blocks.face_cache import FaceCache, draw_picture, margin
 from gradwire.app.canvas.paint.blocks.faces import draw_face
 from gradwire.app.canvas.paint.blocks.symbols import legible_width
-from gradwire.app.canvas.paint.legible import LEAST
+from gradwire.app.canvas.paint.drawing import LEAST
 from gradwire.app.canvas.scene.geometry import PORT_RADIUS
 from gradwire.app.canvas.state.badge_labels import BadgeLabel
 from gradwire.app.canvas.state.formatting import FaceReadout, FaceSection

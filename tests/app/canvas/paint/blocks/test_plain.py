@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwire.app.canvas.paint.blocks import plain
-from gradwire.app.canvas.paint.blocks.plain import paint_plain_blocks
+from gradwire.app.canvas.paint import painter
+from gradwire.app.canvas.paint.painter import paint_plain_blocks
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
@@ -31,8 +31,8 @@ def test_symbols_stand_out_from_their_block(qapp, monkeypatch, theme, colour):
     scene = Scene(shown.with_page("main", page), "main")
     view = ViewState(scene, resolve(scene, None), Camera(0.29), theme)
     inks: list[str] = []
-    monkeypatch.setattr(plain, "draw_rects", lambda *_: None)
-    monkeypatch.setattr(plain, "_paint_symbol", lambda *given, **_: inks.append(given[3]))
+    monkeypatch.setattr(painter, "draw_rects", lambda *_: None)
+    monkeypatch.setattr(painter, "_paint_symbol", lambda *given, **_: inks.append(given[3]))
     paint_plain_blocks(recorder(monkeypatch), view, np.arange(len(KINDS)), ratio=1.0, vector=True)
     assert len(inks) == len(KINDS)
     for kind, ink in zip(KINDS, inks, strict=True):

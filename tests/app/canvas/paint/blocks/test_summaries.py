@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.app.canvas.paint.blocks.summaries import draw_summary, name_size
+from gradwire.app.canvas.paint.blocks.faces import draw_summary, name_size
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.canvas.state.looks import Look, PortLook
 from gradwire.app.services.theme import LIGHT

@@ -10,10 +10,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
-from gradwire.app.canvas.paint.views.colours import class_colour, image_of, table_of
-from gradwire.app.canvas.paint.views.faces import draw_view
-from gradwire.app.canvas.paint.views.frames import ValueFrame
-from gradwire.app.canvas.paint.views.marks import draw_marks
+from gradwire.app.canvas.paint.views.faces import draw_marks, draw_view
+from gradwire.app.canvas.paint.views.frames import ValueFrame, class_colour, image_of, table_of
 from gradwire.app.canvas.state.looks import Look
 from gradwire.app.services.colours import contrast
 from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT, THEMES

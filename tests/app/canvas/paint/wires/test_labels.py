@@ -13,8 +13,7 @@ from gradwire.app.canvas.paint.wires.lane_labels import _LaneLabels
 from gradwire.app.canvas.scene.camera import Camera
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.state.annotations import resolve
-from gradwire.app.canvas.state.view_state import Selection, ViewState
-from gradwire.app.canvas.state.wire_numbers import WireNumbers
+from gradwire.app.canvas.state.view_state import Selection, ViewState, WireNumbers
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.diagram import Disconnect, MoveBlocks, Point, PortName, apply
 from tests.app.canvas.pages import seed, seed_result

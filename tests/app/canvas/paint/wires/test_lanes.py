@@ -9,8 +9,7 @@ from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.paint.wires.lanes import Bundle
 from gradwire.app.canvas.scene.bezier import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP
-from gradwire.app.canvas.state.codes import CODES, NO_RESULT
-from gradwire.app.canvas.state.lanes import lane_width
+from gradwire.app.canvas.state.lanes import CODES, NO_RESULT, lane_width
 from gradwire.app.services.colours import contrast
 from gradwire.app.services.theme import LIGHT, THEMES
 from gradwire.runtime.flow import State

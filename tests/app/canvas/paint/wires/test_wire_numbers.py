@@ -12,8 +12,7 @@ from gradwire.app.canvas.paint import painter
 from gradwire.app.canvas.paint.painter import paint
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.scene.camera import NUMBERS, Camera
-from gradwire.app.canvas.state.view_state import Selection
-from gradwire.app.canvas.state.wire_numbers import DEFAULT, WireNumbers
+from gradwire.app.canvas.state.view_state import DEFAULT, Selection, WireNumbers
 from gradwire.runtime.diagram import Point
 from gradwire.runtime.diagram.layout.measures import WIDTH
 from tests.app.canvas.pages import block, click, diagram

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gradwire.app.canvas.scene.areas import spatial_index
-from gradwire.app.canvas.scene.areas.spatial_index import Extent
+from gradwire.app.canvas.scene import spatial_index
+from gradwire.app.canvas.scene.arrays import around_sides
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.scene.places import around_sides
+from gradwire.app.canvas.scene.spatial_index import Extent
 from tests.benchmarks.diagrams import diagram_of
 
 

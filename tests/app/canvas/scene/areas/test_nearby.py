@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwire.app.canvas.scene.areas import nearby
-from gradwire.app.canvas.scene.areas.nearby import near_blocks, near_wires
+from gradwire.app.canvas.scene import spatial_index
+from gradwire.app.canvas.scene.arrays import crossing, overlapping
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.scene.members.changes import changes_of
-from gradwire.app.canvas.scene.places import crossing, overlapping
+from gradwire.app.canvas.scene.members import changes_of
+from gradwire.app.canvas.scene.spatial_index import near_blocks, near_wires
 from tests.benchmarks.diagrams import diagram_of
 
 OVERHANG = np.array([-12.0, -12.0, 12.0, 12.0])
@@ -18,8 +18,8 @@ OVERHANG = np.array([-12.0, -12.0, 12.0, 12.0])
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """A grid is made at once, also of few rectangles."""
-    monkeypatch.setattr(nearby, "_LARGE", 0)
-    monkeypatch.setattr(nearby, "_OFTEN", 0)
+    monkeypatch.setattr(spatial_index, "_LARGE", 0)
+    monkeypatch.setattr(spatial_index, "_OFTEN", 0)
 
 
 def areas(chance, count=40):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.app.canvas.scene.members.changes import changes_of
+from gradwire.app.canvas.scene.members import changes_of
 
 MAPPINGS = st.lists(
     st.tuples(st.integers(0, 9), st.sampled_from(["one", "other"])), unique_by=lambda pair: pair[0]

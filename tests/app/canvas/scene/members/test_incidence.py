@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwire.app.canvas.scene.arrays import runs
-from gradwire.app.canvas.scene.members.members import Incidence
+from gradwire.app.canvas.scene.members import Incidence
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.sets(st.integers(0, 5)))

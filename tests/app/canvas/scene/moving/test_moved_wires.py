@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradwire.app.canvas.scene.bezier import CORNER, Courses
-from gradwire.app.canvas.scene.moving.moved_wires import LastCourses, MovedWires
+from gradwire.app.canvas.scene.moves import LastCourses, MovedWires
 
 
 def bounds(*left):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradwire.app.canvas.scene.moving.moves import FEW, moves_of
+from gradwire.app.canvas.scene.moves import FEW, moves_of
 from gradwire.runtime.diagram import MoveBlocks, Page, Point, PortName, SetNote, apply
 from gradwire.runtime.diagram.model import Note
 from tests.app.canvas.pages import seed

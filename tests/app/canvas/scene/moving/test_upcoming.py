@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from gradwire.app.canvas.input.spacing import LINES, Upcoming
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.scene.moving.upcoming import LINES, Upcoming
 from gradwire.blocks.errors import ChangeError
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput

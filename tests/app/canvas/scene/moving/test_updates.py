@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwire.app.canvas.scene.geometry import Scene
-from gradwire.app.canvas.scene.members.members import Members
+from gradwire.app.canvas.scene.members import Members
 from gradwire.blocks.errors import ChangeError
 from gradwire.runtime.diagram import (
     AddBlock,

@@ -1,9 +1,10 @@
-"""The route of a verdict on one page, numbered from the loss, with its cuts."""
+"""What is shown over a page: guesses of a learner, a trial, and the route of a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,60 @@ if TYPE_CHECKING:
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.runtime.diagram import Page
     from gradwire.runtime.flow import Verdict
+
+
+class GuessStage(Enum):
+    """How far a question is."""
+
+    OPEN = auto()
+    GUESSED = auto()
+    RIGHT = auto()
+    WRONG = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class GuessLabel:
+    """A question about a block or a wire: its text, such as ``∇ ?`` or ``12 → 8``."""
+
+    text: str
+    stage: GuessStage = GuessStage.OPEN
+    typed: str = ""
+    """What was typed for a number."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the answer is known."""
+        return self.stage in (GuessStage.RIGHT, GuessStage.WRONG)
+
+
+@dataclass(frozen=True)
+class GuessMarks:
+    """The questions of a page by the names of blocks and the keys of wires, in their order."""
+
+    blocks: Mapping[str, GuessLabel] = field(default_factory=dict)
+    wires: Mapping[str, GuessLabel] = field(default_factory=dict)
+    place: str = ""
+    """The block that feedback points at."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether guesses can still be made."""
+        return not any(g.is_judged for g in (*self.blocks.values(), *self.wires.values()))
+
+
+@dataclass(frozen=True)
+class TrialMarks:
+    """What a trial changes on one page; blocks and wires by their names there."""
+
+    cuts: tuple[str, ...] = ()
+    """Keys of wires that are cut."""
+    opened: tuple[str, ...] = ()
+    """StopGradients that let gradient pass."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """How the gradient changes, by block: ``6.00 → 3.00 (−50 %)``."""
+    current: str = ""
+    """The block at which the timeline is."""
+
 
 CUTTER_GLYPHS = {"stop": "⊣", "no rule": "∅"}
 """Glyph of a cutter, by its kind."""

@@ -1,1 +1,0 @@
-"""Which blocks an edit has moved, and which wires follow them."""

@@ -1,1 +1,0 @@
-"""What stands out over a page: routes, trials, questions and guesses."""

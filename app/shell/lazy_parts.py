@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal
 
 from gradwire.app.panels.workspace import WindowPart
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gradwire.app.controllers.timeline import TimelineController
     from gradwire.app.controllers.trial import Trial
     from gradwire.app.panels.workspace import Workspace
+    from gradwire.app.shell.main_window import MainWindow
 
 
 class LazyParts(WindowPart):
@@ -118,3 +119,71 @@ class LazyParts(WindowPart):
         """What plays a lesson now, if one is played."""
         player: LessonPlayer | None = vars(self).get("player")
         return player if player is not None and player.is_on else None
+
+
+class LazyConnections(QObject):
+    """Connects each of these parts to its window when it is made."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, lazy = window, window.lazy
+        lazy.authoringMade.connect(self._authoring)
+        lazy.costsMade.connect(self._costs)
+        lazy.timelineMade.connect(self._timeline)
+        lazy.predictMade.connect(self._predict)
+        lazy.playerMade.connect(self._player)
+
+    def _authoring(self, made: AuthoringController) -> None:
+        made.panel.previewRequested.connect(self._window.lessons.play)
+        self._add_to_learn(made)
+
+    def _costs(self, made: CostController) -> None:
+        window = self._window
+        window.column.insertWidget(window.column.indexOf(window.find_bar), made.bar)
+        made.ended.connect(window.actions_by_name["costs"].trigger)
+        self._join(made)
+
+    def _timeline(self, made: TimelineController) -> None:
+        window = self._window
+        window.canvas.installEventFilter(window.presentation)  # again, since its keys come first
+        window.column.insertWidget(window.column.indexOf(window.training.alarm), made.bar)
+        made.toggled.connect(window.actions_by_name["timeline"].setChecked)
+        made.toggled.connect(window.explanation.silence)
+        window.presenter.overlay(made.overlay)
+        made.changed.connect(window.presenter.show_result)
+        self._join(made)
+
+    def _predict(self, made: PredictController) -> None:
+        made.toggled.connect(self._window.actions_by_name["predict"].setChecked)
+        self._add_to_learn(made, 0)
+
+    def _player(self, made: LessonPlayer) -> None:
+        from gradwire.app.shell.lesson_room import LessonRoom  # which few windows need
+
+        window = self._window
+        window.lesson_room = LessonRoom(made, window.canvas, window.docks)
+        made.toggled.connect(window.audience.choose)
+        made.toggled.connect(window.lesson_offer.withdraw)
+        made.toggled.connect(window.updates.show_lesson)
+        made.left.connect(window.updates.leave_lesson)
+        made.advanced.connect(window.windows.remember_progress)
+        self._add_to_learn(made)
+
+    def _add_to_learn(
+        self, made: AuthoringController | LessonPlayer | PredictController, place: int = -1
+    ) -> None:
+        self._window.learn.insertWidget(place, made.panel)
+        made.panelRequested.connect(partial(self._window.updates.show_learning, made.panel))
+        self._join(made)
+
+    def _join(
+        self,
+        made: AuthoringController | CostController | LessonPlayer | PredictController
+        | TimelineController,
+    ) -> None:  # fmt: skip
+        """Show a part that is made now what the others have been shown, and what follows."""
+        window = self._window
+        window.join_worker(made.worker)
+        window.presenter.resultShown.connect(made.set_result)
+        if window.evaluator.result is not None:
+            made.set_result(window.evaluator.result, window.navigation.use)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from gradwire.app.commands.writing import WritingCommands
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.panels.dialogs.comparison import ComparisonDialog
+from gradwire.app.panels.dialogs.merging import ComparisonDialog
 from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.pictures.diff_picture import DiffPicture
 from gradwire.app.services.examples import SUFFIX

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from gradwire.app.document.file_watch import FileWatch
-from gradwire.app.document.loading import stem_of
-from gradwire.app.panels.bars.offer import OfferBar
+from gradwire.app.document.loading import FileWatch, stem_of
+from gradwire.app.panels.bars.banner import OfferBar
 from gradwire.app.panels.layouts import path_to_open, path_to_save
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.background import Occupied

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from gradwire.app.panels.bars.offer import OfferBar
+from gradwire.app.panels.bars.banner import OfferBar
 from gradwire.app.panels.layouts import path_to_open
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.runtime.interchange import FORMATS, endings
@@ -16,8 +16,7 @@ from gradwire.runtime.interchange import FORMATS, endings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gradwire.app.panels.dialogs.import_report import ImportReport
-    from gradwire.app.panels.dialogs.import_sheet import ImportSheet
+    from gradwire.app.panels.dialogs.import_sheet import ImportReport, ImportSheet
     from gradwire.app.panels.workspace import Workspace
     from gradwire.runtime.interchange import Imported
 
@@ -62,7 +61,7 @@ class ImportCommands(WindowPart):
         """Say that a model was imported, and offer its remarks."""
         if not imported.remarks:
             return
-        from gradwire.app.panels.dialogs.import_report import kind_text
+        from gradwire.app.panels.dialogs.import_sheet import kind_text
 
         kinds = Counter(remark.kind for remark in imported.remarks)
         counts = ", ".join(f"{kind_text(kind)}: {count}" for kind, count in kinds.items())
@@ -76,7 +75,7 @@ class ImportCommands(WindowPart):
 
     def show_report(self, name: str, imported: Imported) -> None:
         """Show what the import of a model has to say, beside the window."""
-        from gradwire.app.panels.dialogs.import_report import ImportReport
+        from gradwire.app.panels.dialogs.import_sheet import ImportReport
 
         self._close_report()
         self.report = report = ImportReport(name, imported, self._frame)

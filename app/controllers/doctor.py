@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer, Signal
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.panels import labels
 from gradwire.app.panels.tables.doctor import FindingsTree
-from gradwire.app.panels.why.answers import WIRE
+from gradwire.app.panels.why.why import WIRE
 from gradwire.app.panels.workspace import QueryingPart
 from gradwire.app.services.background import Cancelled
 from gradwire.runtime.diagram import InstancePath, PortPath, same_meaning

@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer, Signal
 from gradwire.app.canvas.state.marks import route_of
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.evaluation.answers import Reasons, reasons
-from gradwire.app.panels.why.answers import WIRE
+from gradwire.app.panels.why.why import WIRE
 from gradwire.app.panels.workspace import QueryingPart
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import MAIN, InstancePath, PortName, WirePath, owned_inputs

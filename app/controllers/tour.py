@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.controllers.explanation import Explanation
     from gradwire.app.controllers.trial import Trial
-    from gradwire.app.panels.bars.tour_bar import TourBar
+    from gradwire.app.panels.bars.banner import TourBar
     from gradwire.app.panels.tables.doctor import FindingsTree
     from gradwire.app.panels.workspace import Workspace
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.state.marks import TrialMarks
 from gradwire.app.evaluation.badges import Badges, badges_of
-from gradwire.app.panels.bars.trial_bar import TrialBar
+from gradwire.app.panels.bars.banner import TrialBar
 from gradwire.app.panels.workspace import QueryingPart
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.diagram import MAIN, InstancePath, WirePath, same_meaning

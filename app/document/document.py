@@ -11,11 +11,12 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from gradwire.app.document.file_watch import Stamp, stamp
 from gradwire.app.document.loading import (
     Loaded,
+    Stamp,
     read_file,
     saved_diagram,
+    stamp,
     stamp_of_equal,
     write_file,
 )

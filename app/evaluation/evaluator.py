@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gradwire.app.evaluation.badges import badges_without_run
-from gradwire.app.evaluation.engines import Engines
 from gradwire.app.evaluation.result import EvaluationResult, numbered
-from gradwire.app.evaluation.worker import Job, Superseded, Worker
+from gradwire.app.evaluation.worker import Engines, Job, Superseded, Worker
 from gradwire.app.services.background import Cancelled
 from gradwire.blocks.errors import GradwireError, Location, reason_of
 from gradwire.blocks.registry import registry

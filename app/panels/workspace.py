@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.app.document.document import Document
     from gradwire.app.document.navigation import Navigation
     from gradwire.app.evaluation.evaluator import Evaluator
-    from gradwire.app.panels.bars.notice import Notice
+    from gradwire.app.panels.bars.banner import Notice
     from gradwire.app.panels.tables.losses import Losses
     from gradwire.app.services.background import Background
     from gradwire.app.services.settings import Settings

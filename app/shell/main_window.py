@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from gradwire.app.canvas.state.view_state import WireNumbers
+from gradwire.app.canvas.input.changes import target_of
+from gradwire.app.canvas.state.view_state import NOTHING, WireNumbers
 from gradwire.app.canvas.view import CanvasView
 from gradwire.app.commands.bookmarks import BookmarkCommands
 from gradwire.app.commands.clipboard import ClipboardCommands
@@ -45,14 +46,11 @@ from gradwire.app.document.document import Document
 from gradwire.app.document.navigation import Navigation
 from gradwire.app.evaluation.evaluator import Evaluator
 from gradwire.app.evaluation.worker import SessionWorker
+from gradwire.app.panels.bars.banner import Notice, OfferBar, ProgressBar, TourBar
 from gradwire.app.panels.bars.breadcrumbs import Breadcrumbs
 from gradwire.app.panels.bars.find_bar import FindBar
-from gradwire.app.panels.bars.notice import Notice
-from gradwire.app.panels.bars.offer import OfferBar
-from gradwire.app.panels.bars.progress import ProgressBar
 from gradwire.app.panels.bars.status import StatusLabels
 from gradwire.app.panels.bars.toolbar import ToolBar
-from gradwire.app.panels.bars.tour_bar import TourBar
 from gradwire.app.panels.focus_ring import FocusRing
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.app.panels.laser import Laser
@@ -72,14 +70,12 @@ from gradwire.app.services import theme
 from gradwire.app.services.background import Background
 from gradwire.app.services.examples import examples, lessons
 from gradwire.app.services.settings import Settings
-from gradwire.app.shell.actions.building import Shortcuts, build
-from gradwire.app.shell.actions.rows import Owners
-from gradwire.app.shell.actions.states import ActionStates
+from gradwire.app.shell.actions.building import ActionStates, Shortcuts, build
+from gradwire.app.shell.actions.table import Owners
 from gradwire.app.shell.docks import Docks
-from gradwire.app.shell.lazy_parts import LazyConnections, LazyParts
-from gradwire.app.shell.menus import Menus
+from gradwire.app.shell.menus import Menus, context_menu
 from gradwire.app.shell.presentation import Presentation
-from gradwire.app.shell.updates import WindowUpdates
+from gradwire.app.shell.window_parts import LazyParts, Learning, Opening, Reports
 from gradwire.app.shell.windows import DECORATION, OpenWindows
 from gradwire.blocks.registry import registry
 from gradwire.runtime.interchange import DEFAULTS, ImportOptions
@@ -88,9 +84,15 @@ from gradwire.runtime.publish import included
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
     from PySide6.QtWidgets import QMenu
 
+    from gradwire.app.controllers.costs import CostController
+    from gradwire.app.controllers.lessons.authoring import AuthoringController
+    from gradwire.app.controllers.lessons.player import LessonPlayer
+    from gradwire.app.controllers.lessons.predict import PredictController
+    from gradwire.app.controllers.timeline import TimelineController
     from gradwire.app.evaluation.training import TrainingWorker
     from gradwire.app.evaluation.worker import Worker
     from gradwire.app.shell.lesson_room import LessonRoom
@@ -120,15 +122,21 @@ class MainWindow(QMainWindow):
         self._make_controllers()
         self._arrange()
         self._make_commands()
-        self.updates = WindowUpdates(self, path)
+        self.opening = Opening(
+            self.workspace, self.welcome, self.windows, self.lessons, awaited=path
+        )
+        self.reports = Reports(self.workspace, self.states)
+        self.learning = Learning(
+            self.workspace, self.learn, self.docks, self.lazy, self.states, self.windows
+        )
         self._connect_document()
         self._connect_canvas()
         self._connect_panels()
         self._connect_presenter()
-        LazyConnections(self)
+        self._connect_lazy_parts()
         self.setAcceptDrops(True)
         self.restyle()
-        self.updates.show_document(self.document.diagram)
+        self.opening.show_document(self.document.diagram)
         self.presenter.show_diagram(self.document.diagram)
         geometry, *panels = self.settings.arrangement
         self.resize(_LARGE_ENOUGH.boundedTo(self.screen().availableSize() - DECORATION))
@@ -145,7 +153,7 @@ class MainWindow(QMainWindow):
     def open_path(self, path: Path, options: ImportOptions = DEFAULTS) -> bool:
         """Open a file or import a model, here or in another window; False if it can't be read."""
         is_read = self.windows.open(path, self, options)
-        self.updates.end_waiting()
+        self.opening.end_waiting()
         return is_read
 
     def open_copy(self, path: Path, variant: str = "") -> bool:
@@ -239,7 +247,7 @@ class MainWindow(QMainWindow):
             self.explanation, self.trial, self.gradient_check, self.doctor, self.loss_matrix,
             self.derivative, self.training,
         ):  # fmt: skip
-            self.join_worker(controller.worker)
+            self._join_worker(controller.worker)
         overlays = (
             self.curtain.overlay, self.losses.overlay, self.trial.overlay,
             self.gradient_check.overlay,
@@ -324,7 +332,7 @@ class MainWindow(QMainWindow):
         )
         CurvesDock(self.workspace, self.docks.by_name["curves"])
 
-    def join_worker(self, worker: Worker | TrainingWorker) -> None:
+    def _join_worker(self, worker: Worker | TrainingWorker) -> None:
         """Let a worker compute as the window does, and end with it."""
         self.workers.append(worker)
         self.closed.connect(worker.shutdown)
@@ -375,11 +383,8 @@ class MainWindow(QMainWindow):
 
     def _connect_document(self) -> None:
         document = self.document
-        document.opened.connect(self.updates.reset)
+        document.opened.connect(self._reset)
         document.opened.connect(lambda: self.status.show_written(()))
-        document.diagramChanged.connect(self.updates.show_document)
-        document.pathChanged.connect(self.updates.show_title)
-        document.cleanChanged.connect(self.updates.show_title)
         document.problem.connect(self.notice.show_message)
         document.problem.connect(lambda: self.status.show_written(()))
         document.upgraded.connect(self.notice.show_message)
@@ -387,7 +392,7 @@ class MainWindow(QMainWindow):
         document.succeeded.connect(
             lambda paths: self.status.show_written(paths, included(document.diagram))
         )
-        self.autosave.failed.connect(self.updates.warn_of_autosave)
+        self.autosave.failed.connect(self.reports.warn_of_autosave)
         self.background.progressed.connect(self.progress.show_progress)
         self.background.ended.connect(self.progress.hide)
         self.progress.cancelled.connect(self.background.cancel)
@@ -402,9 +407,9 @@ class MainWindow(QMainWindow):
         canvas.selectionChanged.connect(self.explanation.show_selection)
         canvas.bookmarkRequested.connect(self.bookmarks.go_to_number)
         canvas.pageEntered.connect(self.navigation.enter)
-        canvas.inspectRequested.connect(self.updates.show_inspector)
-        canvas.derivativeRequested.connect(self.updates.show_derivative)
-        canvas.menuRequested.connect(self.updates.show_menu)
+        canvas.inspectRequested.connect(self._show_inspector)
+        canvas.derivativeRequested.connect(self._show_derivative)
+        canvas.menuRequested.connect(self._show_menu)
         canvas.sheetRequested.connect(self.actions_by_name["shortcuts"].trigger)
         canvas.legend.clicked.connect(self.actions_by_name["legend"].trigger)
 
@@ -436,7 +441,7 @@ class MainWindow(QMainWindow):
         self.welcome.exampleRequested.connect(self.open_copy)
         self.welcome.lessonRequested.connect(partial(self.windows.start_lesson, window=self))
         self.welcome.fileRequested.connect(self.open_path)
-        self.welcome.formulaRequested.connect(self.updates.start_with_formula)
+        self.welcome.formulaRequested.connect(self._start_with_formula)
         self.menus.bookmarkChosen.connect(self.bookmarks.go)
         self.menus.exampleChosen.connect(self.open_copy)
         self.menus.fileChosen.connect(self.open_path)
@@ -445,25 +450,24 @@ class MainWindow(QMainWindow):
         self.document.opened.connect(lambda: self.states.show_training(is_begun=False))
         self.training.curvesRequested.connect(partial(self.docks.bring_up, "curves"))
         self.comparison.toggled.connect(self.actions_by_name["train_compare"].setChecked)
-        self.docks.by_name["learn"].visibilityChanged.connect(self.updates.fill_learn)
         self.lessons.startRequested.connect(partial(self.windows.start_lesson_of, window=self))
         self.help.exampleRequested.connect(self.open_copy)
         for offer in (self.help.tourRequested, self.welcome.tourRequested):
             offer.connect(partial(self.windows.start_tour, self))
         self.closed.connect(self.help.close_manual)
         self.closed.connect(self.audience.close)
-        self.audience.changed.connect(self.updates.show_audience)
+        self.audience.changed.connect(self._show_audience)
         self.view.looksChanged.connect(self.windows.restyle)
         self.closed.connect(partial(self.doctor.set_counted, False))
         self.closed.connect(self.comparison.shutdown)
         self.closed.connect(self.data_reading.shutdown)
         self.closed.connect(self.status.shutdown)
-        self.windows.engines.changed.connect(self.updates.follow_engine)
-        self.windows.engines.refused.connect(self.updates.show_refusal)
+        self.windows.engines.changed.connect(self.reports.follow_engine)
+        self.windows.engines.refused.connect(self.reports.show_refusal)
 
     def _connect_presenter(self) -> None:
         presenter = self.presenter
-        self.curtain.changed.connect(self.updates.close_controls)
+        self.curtain.changed.connect(self._close_controls)
         for chosen in (
             self.losses.lossChosen, self.trial.changed, self.gradient_check.changed,
             self.curtain.changed,
@@ -474,12 +478,115 @@ class MainWindow(QMainWindow):
             self.variables,
         ):  # fmt: skip
             presenter.pageShown.connect(page_view.set_diagram)
-        presenter.pageShown.connect(self.updates.show_page)
+        presenter.pageShown.connect(self._show_page)
         for result_view in (
             self.canvas, self.inspector, self.why, self.explanation, self.find_bar,
             self.variables, self.problems, self.doctor, self.loss_matrix, self.derivative,
         ):  # fmt: skip
             presenter.resultShown.connect(result_view.set_result)
         presenter.resultShown.connect(self.losses.show_values)
-        presenter.resultShown.connect(self.updates.show_error)
+        presenter.resultShown.connect(self.reports.show_error)
         presenter.resultShown.connect(self.palette_panel.await_rest)
+
+    def _connect_lazy_parts(self) -> None:
+        """Connect each of these parts when it is made."""
+        lazy = self.lazy
+        lazy.authoringMade.connect(self._connect_authoring)
+        lazy.costsMade.connect(self._connect_costs)
+        lazy.timelineMade.connect(self._connect_timeline)
+        lazy.predictMade.connect(self._connect_predict)
+        lazy.playerMade.connect(self._connect_player)
+
+    def _connect_authoring(self, made: AuthoringController) -> None:
+        made.panel.previewRequested.connect(self.lessons.play)
+        self._add_to_learn(made)
+
+    def _connect_costs(self, made: CostController) -> None:
+        self.column.insertWidget(self.column.indexOf(self.find_bar), made.bar)
+        made.ended.connect(self.actions_by_name["costs"].trigger)
+        self._join(made)
+
+    def _connect_timeline(self, made: TimelineController) -> None:
+        self.canvas.installEventFilter(self.presentation)  # again, since its keys come first
+        self.column.insertWidget(self.column.indexOf(self.training.alarm), made.bar)
+        made.toggled.connect(self.actions_by_name["timeline"].setChecked)
+        made.toggled.connect(self.explanation.silence)
+        self.presenter.overlay(made.overlay)
+        made.changed.connect(self.presenter.show_result)
+        self._join(made)
+
+    def _connect_predict(self, made: PredictController) -> None:
+        made.toggled.connect(self.actions_by_name["predict"].setChecked)
+        self._add_to_learn(made, 0)
+
+    def _connect_player(self, made: LessonPlayer) -> None:
+        from gradwire.app.shell.lesson_room import LessonRoom  # which few windows need
+
+        self.lesson_room = LessonRoom(made, self.canvas, self.docks)
+        made.toggled.connect(self.audience.choose)
+        made.toggled.connect(self.lesson_offer.withdraw)
+        made.toggled.connect(self.learning.show_lesson)
+        made.left.connect(self.learning.leave_lesson)
+        made.advanced.connect(self.windows.remember_progress)
+        self._add_to_learn(made)
+
+    def _add_to_learn(
+        self, made: AuthoringController | LessonPlayer | PredictController, place: int = -1
+    ) -> None:
+        self.learn.insertWidget(place, made.panel)
+        made.panelRequested.connect(partial(self.learning.show, made.panel))
+        self._join(made)
+
+    def _join(
+        self,
+        made: AuthoringController | CostController | LessonPlayer | PredictController
+        | TimelineController,
+    ) -> None:  # fmt: skip
+        """Show a part that is made now what the others have been shown, and what follows."""
+        self._join_worker(made.worker)
+        self.presenter.resultShown.connect(made.set_result)
+        if self.evaluator.result is not None:
+            made.set_result(self.evaluator.result, self.navigation.use)
+
+    # ---- updates ------------------------------------------------------------------------------
+
+    def _reset(self) -> None:
+        """Reset what belonged to the previous diagram."""
+        self.notice.dismiss()
+        self.inspector.forget()
+        self.canvas.set_selection(NOTHING)
+        self.opening.want_fit()
+
+    def _start_with_formula(self, text: str) -> None:
+        self.welcome.show_mistake(self.edit.add_formula(text))
+        if not self.welcome.isVisible():
+            self.canvas.zoom_to_fit()
+            self.canvas.setFocus()
+
+    def _show_page(self) -> None:
+        here = self.navigation
+        self.breadcrumbs.show_trail(here.trail, here.root, here.steps)
+
+    def _close_controls(self) -> None:
+        """Close the controls that would show what is hidden, and open the others."""
+        self.states.close(self.curtain.closed_actions())
+        self.trial.lock(locked=self.curtain.closes("what_if"))
+
+    def _show_audience(self, is_open: bool, is_frozen: bool) -> None:
+        self.states.show_audience(is_open)
+        self.actions_by_name["audience"].setChecked(is_open)
+        self.actions_by_name["freeze"].setChecked(is_frozen)
+
+    def _show_inspector(self) -> None:
+        self.docks.bring_up("inspector")
+        self.inspector.focus_name()
+
+    def _show_derivative(self, name: str) -> None:
+        self.canvas.select({name})
+        self.docks.bring_up("derivative")
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = context_menu(
+            self, target_of(self.canvas.view), self.actions_by_name, self.menus.by_name
+        )
+        menu.popup(self.canvas.mapToGlobal(at))

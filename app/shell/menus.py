@@ -1,16 +1,16 @@
-"""The submenus that are filled at run time: panels, files, examples, bookmarks, presets, losses,
-windows.
-"""
+"""The menus that are filled when they are opened, and the context menus of the canvas."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 
+from gradwire.app.canvas.input.changes import MenuTarget
 from gradwire.app.canvas.paint.wires import swatches
 from gradwire.app.panels.menu import Menu
 from gradwire.app.panels.start.welcome import HEADINGS
@@ -24,12 +24,70 @@ from gradwire.blocks.errors import GradwireError
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
-    from PySide6.QtWidgets import QDockWidget, QMenu
+    from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
 
     from gradwire.app.commands.presets import PresetCommands
     from gradwire.app.panels.workspace import Workspace
     from gradwire.app.services.theme import Theme
     from gradwire.app.shell.windows import OpenWindows
+
+
+_CLIPBOARD = ("", "cut", "copy", "duplicate", "delete")
+_LOOKS = ("collapse", "colour")
+_PLACE = ("", "zoom_selection", "copy_picture")
+
+CONTEXT_MENUS: Mapping[MenuTarget, tuple[str, ...]] = MappingProxyType(
+    {
+        MenuTarget.CANVAS: (
+            "quick_add", "paste", "add_note", "new_page", "", "select_all", "arrange", "",
+            "zoom_fit", "leave_page", "legend", "", "copy_picture", "export",
+        ),
+        MenuTarget.BLOCK: (
+            "explain", "inspect", "rename", "bypass", *_LOOKS, "presets", "", "own_parameters",
+            "move_out", *_CLIPBOARD, "", "group", "fold", "add_frame", *_PLACE,
+        ),
+        MenuTarget.PAGE: (
+            "enter_page", "inspect", "rename", *_LOOKS, "", "unique_page", "ungroup", *_CLIPBOARD,
+            *_PLACE,
+        ),
+        MenuTarget.FORMULA: (
+            "explain", "edit_formula", "inspect", "rename", "bypass", *_LOOKS, "presets", "",
+            "unfold", *_CLIPBOARD, "", "group", "add_frame", *_PLACE,
+        ),
+        MenuTarget.STOP: (
+            "try_selected", "switch_stop", "", "inspect", "rename", *_LOOKS, "presets", *_CLIPBOARD,
+            *_PLACE,
+        ),
+        MenuTarget.PORT: ("explain", "", "wire_port", "add_at_port", "", "disconnect_port"),
+        MenuTarget.WIRE: (
+            "explain", "try_selected", "", "stop_wire", "quick_add", "bend_wire", "", "delete",
+        ),
+        MenuTarget.FRAME: ("rename", "colour", *_CLIPBOARD, *_PLACE),
+        MenuTarget.NOTE: ("rename", "colour", *_CLIPBOARD, *_PLACE),
+        MenuTarget.SELECTION: (
+            "group", "fold", "add_frame", "arrange", "align", *_LOOKS, "presets", *_CLIPBOARD, "",
+            "copy_formula",
+            "copy_python", "export_selection", *_PLACE,
+        ),
+    }
+)  # fmt: skip
+"""Names of actions and of submenus by target; an empty name is a separator."""
+
+
+def context_menu(
+    parent: QWidget, target: MenuTarget, actions: Mapping[str, QAction], menus: Mapping[str, QMenu]
+) -> QMenu:
+    """The context menu for a target."""
+    made = Menu(parent)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for name in CONTEXT_MENUS[target]:
+        if not name:
+            made.addSeparator()
+        elif name in actions:
+            made.addAction(actions[name])
+        else:
+            made.addAction(menus[name].menuAction())  # addMenu would delete it with this menu
+    return made
 
 
 class Menus(WindowPart):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from gradwire.app.controllers.tour import DIAGRAM
 from gradwire.app.document.loading import Loaded
-from gradwire.app.evaluation.engines import Engines
+from gradwire.app.evaluation.worker import Engines
 from gradwire.app.services import theme
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.examples import in_variant

@@ -137,11 +137,11 @@ def editor() -> dict[str, object]:
     from gradwire.app.canvas.scene.bezier import Courses
     from gradwire.app.canvas.scene.focus import Focus, FocusKind
     from gradwire.app.canvas.scene.geometry import Scene
-    from gradwire.app.canvas.search import search
     from gradwire.app.canvas.state.annotations import resolve
     from gradwire.app.canvas.state.lanes import CODES
     from gradwire.app.canvas.state.tooltips import describe
     from gradwire.app.evaluation.evaluator import evaluate
+    from gradwire.app.panels.bars.find_bar import search
     from gradwire.app.panels.dialogs.thresholds import ThresholdsDialog
     from gradwire.app.panels.why.why import Why
     from gradwire.app.services.theme import THEMES

@@ -15,8 +15,7 @@ import gradwire as gw
 from gradwire.app.canvas.input.bindings import KEYS, MOUSE
 from gradwire.app.panels.help.manual import anchor_of
 from gradwire.app.services.examples import ASSETS, SUFFIX
-from gradwire.app.shell.actions.rows import Command
-from gradwire.app.shell.actions.table import TABLE
+from gradwire.app.shell.actions.table import TABLE, Command
 from gradwire.runtime.cli import entry
 from gradwire.runtime.flow.tools.contracts import REQUIREMENTS
 from gradwire.runtime.flow.words.states import STATES

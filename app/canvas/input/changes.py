@@ -6,6 +6,7 @@ Among them inserting a block into a wire: which wire lies under it, and the chan
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,8 @@ from gradwire.app.canvas.scene.lane_paths import GAP, STEPS
 from gradwire.app.canvas.scene.polylines import Polylines
 from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.errors import ChangeError
+from gradwire.blocks.library.formula import Formula
+from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import Scan
 from gradwire.runtime.diagram import (
@@ -403,3 +406,49 @@ def _without_bends(scene: Scene, removed: Collection[Bend]) -> Iterator[BendWire
         bends = enumerate(scene.page.bends[target])
         kept = tuple(point for i, point in bends if Bend(key, i) not in removed)
         yield BendWire(target, kept, page=scene.page_name)
+
+
+class MenuTarget(Enum):
+    """The sorts of items that have a context menu of their own."""
+
+    CANVAS = auto()
+    BLOCK = auto()
+    PAGE = auto()
+    """A block that uses a page."""
+    FORMULA = auto()
+    """A Formula block."""
+    STOP = auto()
+    """A StopGradient."""
+    PORT = auto()
+    WIRE = auto()
+    """A wire or one of its bends."""
+    FRAME = auto()
+    NOTE = auto()
+    SELECTION = auto()
+    """Several blocks, notes or bends."""
+
+
+def target_of(view: ViewState) -> MenuTarget:
+    """The focused port, or else what is selected, or else the page."""
+    if view.focus is not None and view.focus.kind in (FocusKind.INPUT, FocusKind.OUTPUT):
+        return MenuTarget.PORT
+    blocks, notes, bends, wire = view.selection
+    if len(blocks) + len(notes) + len(bends) > 1:
+        return MenuTarget.SELECTION
+    if blocks:
+        return _of_block(view, *blocks)
+    if notes:
+        (name,) = notes
+        return MenuTarget.FRAME if view.scene.page.notes[name].frame else MenuTarget.NOTE
+    return MenuTarget.WIRE if bends or wire is not None else MenuTarget.CANVAS
+
+
+def _of_block(view: ViewState, name: str) -> MenuTarget:
+    match view.scene.page.blocks[name]:
+        case StopGradient():
+            return MenuTarget.STOP
+        case PageBlock():
+            return MenuTarget.PAGE
+        case Formula():
+            return MenuTarget.FORMULA
+    return MenuTarget.BLOCK

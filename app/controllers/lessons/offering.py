@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.controllers.lessons.curtain import Curtain
     from gradwire.app.controllers.lessons.player import LessonPlayer
-    from gradwire.app.panels.bars.offer import OfferBar
+    from gradwire.app.panels.bars.banner import OfferBar
     from gradwire.app.panels.workspace import Workspace
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradwire.app.canvas.state.marks import GuessLabel, GuessMarks, GuessStage, Route
-from gradwire.app.panels.lessons.dots import StepDot
 from gradwire.app.panels.lessons.guess_form import GuessField
-from gradwire.app.panels.lessons.outcomes import OutcomeRow
+from gradwire.app.panels.lessons.player import OutcomeRow, StepDot
 from gradwire.app.services.translation import editor
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.diagram import (

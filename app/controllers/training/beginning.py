@@ -8,20 +8,66 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 
+from gradwire.app.panels.training.curves import ListedRun
 from gradwire.app.services.background import Cancelled
 from gradwire.app.services.translation import editor
 from gradwire.runtime.training import LIMIT, CurveRecording, Ring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from gradwire.app.controllers.training.runs import Runs
     from gradwire.app.document.document import Document
-    from gradwire.app.evaluation.engines import Engines
     from gradwire.app.evaluation.training import TrainingControl, TrainingWorker
+    from gradwire.app.evaluation.worker import Engines
+    from gradwire.app.panels.training.curves import Curves
     from gradwire.app.services.settings import Settings
     from gradwire.runtime.diagram import Diagram, Training
     from gradwire.runtime.training import FollowedCourse, Frame, States, TrainerState
+
+_MOST = 8
+"""Runs that are kept; the oldest goes first."""
+
+
+class Runs:
+    """Recordings in the order in which they were made or read, in the panel of curves."""
+
+    def __init__(self, panel: Curves) -> None:
+        self._panel = panel
+        self.listed: list[ListedRun] = []
+        self.made = 0
+        """How many there have been."""
+
+    def next_name(self, start: int = 0) -> str:
+        """The name of a new run, which goes on from a step of another if that is not 0."""
+        name = editor.tr("Run {0}").format(self.made + 1)
+        return editor.tr("{0} from step {1}").format(name, f"{start:,}") if start else name
+
+    def show(self, recordings: Iterable[CurveRecording]) -> None:
+        """List recordings, each that is not listed yet in the next colour."""
+        known = {id(run.recording) for run in self.listed}
+        new = [recording for recording in recordings if id(recording) not in known]
+        for recording in new:
+            self.listed.append(ListedRun(recording, self.made))
+            self.made += 1
+        del self.listed[:-_MOST]
+        if new:
+            self._panel.show_runs(self.listed)
+
+    def place_of(self, recording: CurveRecording | None, default: int) -> int:
+        """The number of a recording's colour; before it is listed, that of a new one."""
+        places = (run.place for run in self.listed if run.recording is recording)
+        return next(places, self.made + default)
+
+    def forget(self, run: ListedRun) -> None:
+        """Remove a run from the list."""
+        self.listed = [other for other in self.listed if other is not run]
+        self._panel.show_runs(self.listed)
+
+    def clear(self) -> None:
+        """Remove all, since another diagram is open."""
+        self.listed, self.made = [], 0
+        self._panel.show_runs([])
+
 
 _HELD = 16 * 2**20
 """Bytes of states that the window keeps, in case that the process of the courses ends."""

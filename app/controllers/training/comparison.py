@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 
 from gradwire.app.canvas.view import CanvasView
-from gradwire.app.controllers.training.measures import measured
+from gradwire.app.controllers.training.training import measured
 from gradwire.app.evaluation.evaluator import Evaluator
+from gradwire.app.panels.training.curves import colour_of
 from gradwire.app.panels.training.halves import Halves
-from gradwire.app.panels.training.lines import colour_of
 from gradwire.app.panels.workspace import WindowPart
 from gradwire.app.services.theme import LIGHT, follow_theme
 from gradwire.blocks.errors import GradwireError

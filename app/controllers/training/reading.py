@@ -17,7 +17,7 @@ from gradwire.runtime.data import listening
 
 if TYPE_CHECKING:
     from gradwire.app.document.document import Document
-    from gradwire.app.panels.bars.progress import ProgressBar
+    from gradwire.app.panels.bars.banner import ProgressBar
     from gradwire.app.panels.workspace import Workspace
 
 _AFTER, _EVERY = 0.3, 0.1

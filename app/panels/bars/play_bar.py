@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QToolButton, QWidget
 
 from gradwire.app.panels import labels
-from gradwire.app.panels.bars.icons import tool_icon
+from gradwire.app.panels.bars.toolbar import tool_icon
 from gradwire.app.panels.layouts import tool_button
 from gradwire.app.services.theme import LIGHT, Theme, scaled
 

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 from gradwire.app.panels import labels
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.panels.layouts import STRETCH, make_column, make_row
-from gradwire.app.pictures.embedding import can_embed
 from gradwire.app.pictures.options import (
     LARGEST_WIDTH,
     LegendChoice,
@@ -28,6 +27,7 @@ from gradwire.app.pictures.options import (
     PictureExtent,
     PictureOptions,
 )
+from gradwire.app.pictures.svg import can_embed
 from gradwire.app.services.translation import editor
 
 if TYPE_CHECKING:

@@ -1,15 +1,22 @@
-"""Shows the conflicts of a merge, both sides beside each other, and lets one be chosen of each."""
+"""Shows what differs between two diagrams, in words and as a picture, and the conflicts of a merge.
+
+Both sides of a conflict stand beside each other, and one can be chosen of each.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QComboBox,
     QDialogButtonBox,
     QGridLayout,
     QLabel,
+    QPlainTextEdit,
+    QSplitter,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -19,16 +26,63 @@ from gradwire.app.panels import labels
 from gradwire.app.panels.dialogs.export_sheet import PicturePreview
 from gradwire.app.panels.focus_ring import Dialog
 from gradwire.app.panels.layouts import STRETCH, make_column, make_row, push_button
-from gradwire.app.pictures.merge_pictures import MergePictures
+from gradwire.app.pictures.diff_picture import MergePictures
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import LIGHT, Theme, follow_theme
 from gradwire.runtime.diagram import MAIN, SIDES, merge
 from gradwire.runtime.publish import short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from gradwire.app.pictures.page_picture import PagePicture
     from gradwire.runtime.diagram import Conflict, Diagram, Side, Three
+
+
+class ComparisonDialog(Dialog):
+    """Stays open beside the window. ``pictures`` draws a page of ``pages`` in a theme."""
+
+    def __init__(
+        self,
+        title: str,
+        words: str,
+        pages: Sequence[str],
+        pictures: Callable[[str, Theme], PagePicture],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self._pictures = pictures
+        self._theme = LIGHT
+        self.page = QComboBox(self)
+        self.page.setAccessibleName(self.tr("Page"))
+        self.page.addItems(list(pages))
+        self.page.setVisible(len(pages) > 1)
+        self.page.currentTextChanged.connect(self._draw)
+        self.preview = PicturePreview(self)
+        self.words = QPlainTextEdit(words, self)
+        self.words.setReadOnly(True)
+        self.words.setTabChangesFocus(True)
+        self.words.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.words.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.words.setAccessibleName(self.tr("Differences"))
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.addWidget(self.preview)
+        split.addWidget(self.words)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        make_column(self, self.page, (split, 1), buttons, margins=None)
+        self.resize(980, 720)
+        follow_theme(self)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw in the colours of ``theme``."""
+        self._theme = theme
+        self._draw()
+
+    def _draw(self) -> None:
+        self.preview.show_picture(self._pictures(self.page.currentText(), self._theme))
+
 
 _NAME = Qt.ItemDataRole.UserRole
 

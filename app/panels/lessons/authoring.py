@@ -28,7 +28,7 @@ from gradwire.app.panels.layouts import (
     make_row,
     tool_button,
 )
-from gradwire.app.panels.lessons.reading import to_html
+from gradwire.app.panels.lessons.player import to_html
 from gradwire.app.panels.lessons.step_fields import TITLES, VARY
 from gradwire.app.panels.lessons.step_form import FieldRow, StepForm
 from gradwire.app.panels.menu import Menu

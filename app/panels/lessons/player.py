@@ -2,26 +2,222 @@
 
 from __future__ import annotations
 
+import re
+from enum import Enum, auto
+from functools import partial
+from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QButtonGroup, QLabel, QRadioButton, QSizePolicy, QWidget
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, make_row, push_button
-from gradwire.app.panels.lessons.dots import Dots
 from gradwire.app.panels.lessons.guess_form import GuessForm
-from gradwire.app.panels.lessons.options import Options
-from gradwire.app.panels.lessons.outcomes import Outcomes
-from gradwire.app.panels.lessons.reading import line, to_html
-from gradwire.runtime.lessons import unmarked
+from gradwire.app.services.theme import current_theme, scaled
+from gradwire.app.services.translation import editor
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.lessons import MARKED, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.app.panels.lessons.dots import StepDot
-    from gradwire.app.panels.lessons.outcomes import OutcomeRow
+    from PySide6.QtGui import QMouseEvent
+
     from gradwire.runtime.lessons import GoalState
+
+
+def to_html(text: str) -> str:
+    """A text of a lesson as HTML; blank lines part its paragraphs."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text.strip()) if part]
+    return "".join(f"<p>{line(part)}</p>" for part in paragraphs)
+
+
+def line(text: str) -> str:
+    """A text in one paragraph as HTML."""
+    parts, at = [], 0
+    for match in MARKED.finditer(text):
+        parts.append(escape(text[at : match.start()]))
+        bold, code = match[1], match[2]
+        parts.append(f"<b>{line(bold)}</b>" if bold else f"<code>{escape(code)}</code>")
+        at = match.end()
+    return "".join([*parts, escape(text[at:])]).replace("\n", " ")
+
+
+_PITCH, _RADIUS = 16, 4.5
+
+
+class StepDot(Enum):
+    """How far a step is."""
+
+    OPEN = auto()
+    RIGHT = auto()
+    WRONG = auto()
+
+
+class Dots(QWidget):
+    """A ring for a step that is open, a disc for one that is done, a cross for a wrong answer."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.dots: tuple[StepDot, ...] = ()
+        self._current = 0
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_dots(self, dots: Sequence[StepDot], current: int) -> None:
+        """Show the steps, and which of them is shown."""
+        self.dots, self._current = tuple(dots), current
+        text = self.tr("Step {0} of {1}").format(current + 1, len(self.dots))
+        self.setAccessibleName(text)
+        self.setToolTip(text)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(scaled(_PITCH) * max(1, len(self.dots)), scaled(_PITCH))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        pitch = min(scaled(_PITCH), self.width() / max(1, len(self.dots)))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for place, dot in enumerate(self.dots):
+                centre = QPointF(pitch * (place + 0.5), self.height() / 2.0)
+                self._paint(painter, dot, centre, is_current=place == self._current)
+
+    def _paint(self, painter: QPainter, dot: StepDot, centre: QPointF, *, is_current: bool) -> None:
+        theme, radius = current_theme(), _RADIUS + (1.5 if is_current else 0.0)
+        colour = QColor(theme.error if dot is StepDot.WRONG else theme.accent)
+        if dot is StepDot.OPEN and not is_current:
+            colour = QColor(theme.ink_faint)
+        painter.setPen(QPen(colour, 2.0 if is_current else 1.3))
+        filled = dot is StepDot.RIGHT
+        painter.setBrush(colour if filled else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, radius, radius)
+        if dot is StepDot.WRONG:
+            half = radius * 0.5
+            for sign in (1.0, -1.0):
+                start = QPointF(centre.x() - half, centre.y() - sign * half)
+                painter.drawLine(start, QPointF(centre.x() + half, centre.y() + sign * half))
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """One judged guess: what it was about, both answers, and what to say about a difference."""
+
+    title: str
+    yours: str
+    actual: str
+    points: float
+    right: bool
+    misconception: str = ""
+    feedback: str = ""
+    place: str = ""
+
+
+class Outcomes(QWidget):
+    """A row for each guess, and their points together."""
+
+    placeRequested = Signal(str)
+    """Path of the block or wire that feedback points at."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._column = make_column(self, spacing=6)
+
+    def show_rows(self, rows: Sequence[OutcomeRow], summary: str = "") -> None:
+        """Show rows below a summary, and announce them."""
+        labels.clear(self._column)
+        if summary:
+            self._column.addWidget(labels.strong(summary))
+        for row in rows:
+            self._column.addWidget(self._row(row))
+        self.setVisible(bool(rows))
+        if rows:
+            labels.announce(self, ". ".join([summary, *map(spoken, rows)]))
+
+    def text(self) -> str:
+        """All text shown, line by line."""
+        items = (self._column.itemAt(place) for place in range(self._column.count()))
+        widgets = (item.widget() for item in items if item is not None)
+        return "\n".join(widget.property("said") or widget.text() for widget in widgets)  # type: ignore[union-attr]  # all of them are labels
+
+    def _row(self, row: OutcomeRow) -> QWidget:
+        sign = "✓" if row.right else "✗"
+        head = f"{sign} <b>{escape(row.title)}</b>"
+        yours, actual = (f"<b>{escape(text)}</b>" for text in (row.yours, row.actual))
+        both = self.tr("yours {0}, actual {1}").format(yours, actual) if row.actual else yours
+        points = self.tr("{0} of 4 points").format(f"{row.points:g}")
+        lines = [f"{head}: {both} · {points}"]
+        if row.misconception:
+            lines.append(f"<i>{escape(row.misconception)}</i>")
+        if row.feedback:
+            lines.append(line(row.feedback))
+        if row.place:
+            lines.append(labels.link(row.place, self.tr("Show {0}").format(row.place)))
+        label = labels.rich("<br>".join(lines))
+        label.setProperty("said", spoken(row))
+        label.linkActivated.connect(partial(self.placeRequested.emit))
+        return label
+
+
+def spoken(row: OutcomeRow) -> str:
+    """A row as one line of plain text."""
+    sign = "✓" if row.right else "✗"
+    both = editor.tr("yours {0}, actual {1}").format(row.yours, row.actual)
+    head = f"{sign} {row.title}: {both if row.actual else row.yours}"
+    return ". ".join(filter(None, [head, row.misconception, unmarked(row.feedback)]))
+
+
+class Options(QWidget):
+    """A button for each option; the answer is given once."""
+
+    committed = Signal(int)
+    """The place of the chosen option, from 0 on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.buttons: list[QRadioButton] = []
+        self._group = QButtonGroup(self)
+        self._rows = make_column(None)
+        self.commit = push_button(
+            self, self.tr("Commit"), lambda: self.committed.emit(self._group.checkedId())
+        )
+        self._group.idToggled.connect(lambda: self.commit.setEnabled(True))
+        make_column(self, self._rows, self.commit)
+
+    def ask(self, texts: Sequence[str]) -> None:
+        """Offer these options, none of which is chosen."""
+        for button in self.buttons:
+            self._group.removeButton(button)
+        labels.clear(self._rows)
+        self.buttons = [self._add(place, text) for place, text in enumerate(texts)]
+        self.commit.setEnabled(False)
+        self.setEnabled(True)
+
+    def _add(self, place: int, text: str) -> QRadioButton:
+        button, words = QRadioButton(self), _Words(text, self)
+        button.setAccessibleName(unmarked(text))
+        words.pressed.connect(button.click)
+        self._group.addButton(button, place)
+        self._rows.addLayout(make_row(None, button, (words, 1)))
+        return button
+
+
+class _Words(QLabel):
+    """The text of an option; a click on it chooses the option."""
+
+    pressed = Signal()
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(to_html(text), parent)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setWordWrap(True)
+        self.setProperty("type", "reading")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.pressed.emit()
+        event.accept()
 
 
 class LessonPanel(QWidget):

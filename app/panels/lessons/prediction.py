@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QWidget
 from gradwire.app.panels import labels
 from gradwire.app.panels.layouts import STRETCH, Sheet, make_column, push_button
 from gradwire.app.panels.lessons.guess_form import GuessForm
-from gradwire.app.panels.lessons.outcomes import Outcomes
+from gradwire.app.panels.lessons.player import Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradwire.app.panels.lessons.guess_form import GuessField
-    from gradwire.app.panels.lessons.outcomes import OutcomeRow
+    from gradwire.app.panels.lessons.player import OutcomeRow
     from gradwire.runtime.flow import State
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSizeF
     from PySide6.QtWidgets import QWidget
 
-    from gradwire.app.panels.training.lines import CurveGroup, CurveLine
+    from gradwire.app.panels.training.curves import CurveGroup, CurveLine
     from gradwire.app.services.theme import Theme
     from gradwire.runtime.training import Points
 

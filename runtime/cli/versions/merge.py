@@ -129,7 +129,7 @@ def _open(conflicts: Sequence[Conflict], choices: Mapping[str, Side]) -> list[Co
 
 def _write_page(path: Path, three: Three[Diagram], title: str, found: Merged) -> None:
     drawing("headless").start()
-    page = drawing("merge_pictures").MergePictures(three).html(title, found.conflicts)
+    page = drawing("diff_picture").MergePictures(three).html(title, found.conflicts)
     with system_errors(path, "write"):
         replace_file(path, page.encode())
 

@@ -4,9 +4,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gradwire.app.canvas.search import search
 from gradwire.app.evaluation.result import EvaluationResult
-from gradwire.app.panels.bars.find_bar import FindBar
+from gradwire.app.panels.bars.find_bar import FindBar, search
 from gradwire.blocks.errors import Location
 from gradwire.runtime.diagram import Diagnostic
 from gradwire.runtime.flow import State

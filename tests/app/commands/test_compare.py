@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from gradwire.app.panels.dialogs.comparison import ComparisonDialog
+from gradwire.app.panels.dialogs.merging import ComparisonDialog
 from gradwire.app.services.theme import DARK, LIGHT
 from gradwire.runtime.diagram import InsertPage, RemoveBlocks, SetParameters, save
 from tests.app.document.test_diff import seed

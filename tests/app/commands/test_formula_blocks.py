@@ -7,9 +7,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from gradwire.app.canvas.input.changes import MenuTarget, target_of
 from gradwire.app.canvas.state.annotations import PageResult
 from gradwire.app.canvas.state.looks import look_of
-from gradwire.app.shell.context_menus import CONTEXT_MENUS, MenuTarget, target_of
+from gradwire.app.shell.menus import CONTEXT_MENUS
 from gradwire.blocks.library.formula import Formula
 from gradwire.runtime.build import block, build, input, loss, mean, sub, variable
 from gradwire.runtime.diagram import PortName

@@ -8,8 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from gradwire.app.panels.dialogs.import_report import ImportReport
-from gradwire.app.panels.dialogs.import_sheet import ImportSheet
+from gradwire.app.panels.dialogs.import_sheet import ImportReport, ImportSheet
 from gradwire.runtime.diagram.model import Diagram
 from gradwire.runtime.interchange.importing import process
 from gradwire.runtime.interchange.importing.imported import Imported, Remark

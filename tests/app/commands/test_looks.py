@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor
 
+from gradwire.app.canvas.input.changes import MenuTarget
 from gradwire.app.canvas.paint.legend import legend_content
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.tooltips import describe
@@ -15,7 +16,7 @@ from gradwire.app.pictures.page_picture import PagePicture
 from gradwire.app.pictures.svg import svg
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import LIGHT, THEMES
-from gradwire.app.shell.context_menus import CONTEXT_MENUS, MenuTarget
+from gradwire.app.shell.menus import CONTEXT_MENUS
 from gradwire.runtime.build import build, loss, variable
 from gradwire.runtime.diagram import MoveBlocks, Note, Point, SetNote, Style, dumps, loads
 from gradwire.runtime.diagram.layout.measures import HEADER

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from gradwire.app.canvas.paint.frame_cache import FrameCache
 from gradwire.app.canvas.state.marks import route_of
-from gradwire.app.panels.why.answers import Repair, sign
+from gradwire.app.panels.why.why import Repair, sign
 from gradwire.app.services.theme import LIGHT
 from gradwire.runtime.build import argmax, build, loss, relu, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters

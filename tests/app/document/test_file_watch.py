@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from gradwire.app.document.file_watch import stamp
+from gradwire.app.document.loading import stamp
 from gradwire.blocks.library.arithmetic import Add, Mul
 from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram import AddBlock, Diagram, Page, load, save

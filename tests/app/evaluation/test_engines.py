@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwire.app.evaluation import engines as choosing
-from gradwire.app.evaluation.engines import Engines, why_missing
+from gradwire.app.evaluation import worker as choosing
 from gradwire.app.evaluation.evaluator import Evaluation
+from gradwire.app.evaluation.worker import Engines, why_missing
 from gradwire.runtime.build import build, loss, square, variable
 from gradwire.runtime.build import sum as total
 from gradwire.runtime.diagram import SetParameters, apply

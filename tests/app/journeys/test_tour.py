@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from gradwire.app.controllers.tour import DIAGRAM, STEPS
 from gradwire.app.evaluation.evaluator import evaluate
-from gradwire.app.panels.why.answers import Repair
+from gradwire.app.panels.why.why import Repair
 from gradwire.runtime.diagram import AddBlock, Connect, PortName, apply, load
 from tests.app.mouse import LEFT, click_block, wire
 from tests.runtime.diagram.drawing import make

@@ -9,8 +9,7 @@ import subprocess
 import pytest
 
 from gradwire.app.pictures.page_picture import PagePicture
-from gradwire.app.pictures.tex import CHARACTERS, tex
-from gradwire.app.pictures.tikz import tikz
+from gradwire.app.pictures.tikz import CHARACTERS, tex, tikz
 from gradwire.runtime.diagram import Note
 from tests.app.canvas.pages import diagram
 

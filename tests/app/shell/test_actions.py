@@ -8,8 +8,7 @@ import pytest
 from PySide6.QtGui import QKeySequence
 
 from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT
-from gradwire.app.shell.actions.rows import MENUS
-from gradwire.app.shell.actions.table import COMMANDS
+from gradwire.app.shell.actions.table import COMMANDS, MENUS
 from gradwire.runtime.build import build, loss, variable
 from tests.together import together
 

@@ -6,9 +6,10 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
+from gradwire.app.canvas.input.changes import MenuTarget, target_of
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
 from gradwire.app.canvas.state.view_state import Selection
-from gradwire.app.shell.context_menus import CONTEXT_MENUS, MenuTarget, target_of
+from gradwire.app.shell.menus import CONTEXT_MENUS
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.runtime.build import build, loss, stop_gradient, variable

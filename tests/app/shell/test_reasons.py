@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QToolTip
 import gradwire.runtime.build as b
 from gradwire.app.services.examples import ASSETS
 from gradwire.app.services.plain_text import tooltip
-from gradwire.app.shell.actions import states
+from gradwire.app.shell.actions import building
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.app.shell.main_window import MainWindow
 from gradwire.app.shell.windows import OpenWindows
@@ -113,7 +113,7 @@ def lesson_file():
 
 
 def test_the_engine_that_is_not_installed_says_how_to_install_it(window, monkeypatch):
-    monkeypatch.setattr(states, "why_missing", lambda engine: 'pip install "gradwire[jax]"')
+    monkeypatch.setattr(building, "why_missing", lambda engine: 'pip install "gradwire[jax]"')
     window.states.close_missing("jax")
     assert "engine_jax" in off(window)
     require_reasons(window)

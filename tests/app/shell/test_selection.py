@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from gradwire.app.canvas.state.view_state import Selection
 from gradwire.app.panels.inspector.inspector import Inspector
 from gradwire.app.panels.why.why import Why
-from gradwire.app.shell.actions.states import ActionStates
+from gradwire.app.shell.actions.building import ActionStates
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from tests.app.canvas.pages import click, drag
 

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from gradwire.app.document.file_watch import FileWatch
+from gradwire.app.document.loading import FileWatch
 from gradwire.app.panels.start.welcome import Welcome
 from gradwire.blocks.library.arithmetic import Add
 from gradwire.runtime.build import build, loss, variable

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from gradwire.app.canvas.scene.focus import Focus, FocusKind
-from gradwire.app.panels.lessons.dots import StepDot
+from gradwire.app.panels.lessons.player import StepDot
 from gradwire.runtime.diagram import SetParameters
 from gradwire.runtime.diagram.lesson import PaintStep, ShowStep
 from tests.assets.course import FOLDER, NAMES, SUFFIX, right_answer

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from gradwire.app.canvas.state.marks import GuessStage
-from gradwire.app.panels.lessons.dots import StepDot
+from gradwire.app.panels.lessons.player import StepDot
 from gradwire.runtime.diagram import Connect, PortName, RemoveBlocks, SetParameters, save
 from gradwire.runtime.flow import State
 from gradwire.runtime.lessons.answers import read_sheet

@@ -3,8 +3,7 @@
 import pytest
 from PySide6.QtCore import QSize, Qt
 
-from gradwire.app.panels.bars.icons import tool_icon
-from gradwire.app.panels.bars.toolbar import TOOLS
+from gradwire.app.panels.bars.toolbar import TOOLS, tool_icon
 from gradwire.app.services import theme
 from gradwire.app.services.settings import Settings
 from gradwire.runtime.build import build, loss, stop_gradient, variable

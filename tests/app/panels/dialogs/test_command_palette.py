@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication
 
+from gradwire.app.panels.dialogs import command_palette as fuzzy
 from gradwire.app.panels.dialogs.command_palette import ActionRow, CommandPalette, plain, ranked
-from gradwire.app.services import fuzzy
 from gradwire.app.shell.actions.table import COMMANDS
 from gradwire.blocks.library.arithmetic import Add
 from gradwire.runtime.diagram import AddBlock

@@ -3,8 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from gradwire.app.panels.lessons.outcomes import OutcomeRow, Outcomes
-from gradwire.app.panels.lessons.reading import to_html
+from gradwire.app.panels.lessons.player import OutcomeRow, Outcomes, to_html
 from gradwire.runtime.lessons.texts import unmarked
 
 

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 
-from gradwire.app.panels.start import thumbnails
-from gradwire.app.panels.start.thumbnails import draw, read
+from gradwire.app.panels.start import card as pictures
+from gradwire.app.panels.start.card import draw, read
 from gradwire.app.services.examples import SUFFIX, TRAINING, ExampleGroup, examples
 from gradwire.app.services.theme import DARK, LIGHT
 from gradwire.runtime.build import build, loss, stop_gradient, variable
@@ -78,7 +78,7 @@ def test_the_window_does_not_wait_for_a_slow_disk(window, qtbot, monkeypatch, tm
         assert disk.wait(60)
         return load(path)
 
-    monkeypatch.setattr(thumbnails, "load", slow)
+    monkeypatch.setattr(pictures, "load", slow)
     path = tmp_path / "mine.gradwire.json"
     save(build(loss(stop_gradient(variable("b", [1.0])))), path)
     window.welcome.show_recent([path])
@@ -138,7 +138,7 @@ def test_what_can_not_be_read_has_no_content(tmp_path, monkeypatch):
     broken.write_text("{", encoding="utf-8")
     for path in (broken, tmp_path / "missing.gradwire.json"):
         assert read(path, runs=False) is None
-    monkeypatch.setattr(thumbnails, "LARGEST", 10)
+    monkeypatch.setattr(pictures, "LARGEST", 10)
     assert read(examples()[0].path, runs=False) is None
 
 

@@ -9,8 +9,14 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from gradwire.app.panels.training.curves import Curves
-from gradwire.app.panels.training.lines import CurveGroup, ListedRun, colour_of, group_of, lines_of
+from gradwire.app.panels.training.curves import (
+    CurveGroup,
+    Curves,
+    ListedRun,
+    colour_of,
+    group_of,
+    lines_of,
+)
 from gradwire.app.services import theme
 from gradwire.app.services.theme import DARK, LIGHT
 from gradwire.runtime.training.curves import CurveRecording, csv_of

@@ -2,7 +2,7 @@
 
 import gradwire.runtime.build as b
 from gradwire.app.evaluation.answers import Reasons
-from gradwire.app.panels.why.answers import sections
+from gradwire.app.panels.why.why import sections
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow import dialects, observe
 

@@ -6,7 +6,7 @@ from PySide6.QtGui import QAccessible, QCursor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from gradwire.app.controllers import explanation
-from gradwire.app.panels.why.placement import place_beside
+from gradwire.app.panels.why.card import place_beside
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.runtime.build import build, loss, relu, stop_gradient, variable
 from gradwire.runtime.diagram import SetParameters

@@ -51,7 +51,7 @@ def test_options_change_the_picture(gradwire, seed, tmp_path):
 def test_without_fonts_to_embed_there_is_a_warning(gradwire, seed, tmp_path, monkeypatch):
     path = tmp_path / "out.svg"
     assert gradwire("picture", seed, "-o", path, "--text", "embedded").err == ""
-    monkeypatch.setattr("gradwire.app.pictures.embedding.can_embed", lambda: False)
+    monkeypatch.setattr("gradwire.app.pictures.svg.can_embed", lambda: False)
     done = gradwire("picture", seed, "-o", path, "--text", "embedded")
     assert (done.code, done.out) == (0, f"{path}\n")
     assert f"{path}: warning: No fonts can be embedded, so text is drawn as shapes" in done.err

@@ -1,1 +1,0 @@
-"""Writes what others read without Gradwire: pages for browsers, source and models."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
@@ -13,13 +13,9 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
     enter,
     like,
-    meaning,
     of_pair,
     pair,
 )
-
-if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
 
 _UNARY = {
     "abs": "Abs", "absolute": "Abs", "neg": "Neg", "negative": "Neg", "square": "Square",
@@ -48,21 +44,21 @@ def _floating(x: Staged) -> Staged:
 
 
 def _of_floats(kind: str) -> Any:
-    return lambda _, x: put(kind, _floating(x))
+    return lambda x: put(kind, _floating(x))
 
 
 def _logical(kind: str) -> Any:
     return of_pair(lambda a, b: put(kind, a.stage.cast(a, "bool"), b.stage.cast(b, "bool")))
 
 
-def _div(stage: Stage, a: Operand, b: Operand, rounding_mode: str | None = None) -> Staged:
+def _div(a: Operand, b: Operand, rounding_mode: str | None = None) -> Staged:
     """Rounded down or towards 0 where the mode says so."""
-    y = put("Div", *pair(stage, a, b))
+    y = put("Div", *pair(a, b))
     if rounding_mode is None:
         return y
     y = put("Floor", y) if rounding_mode == "floor" else el.truncated(y)
     floats = (x.is_float if isinstance(x, Staged) else isinstance(x, float) for x in (a, b))
-    return y if any(floats) else stage.cast(y, "int64")
+    return y if any(floats) else y.stage.cast(y, "int64")
 
 
 def _power(a: Staged, b: Staged) -> Staged:
@@ -71,16 +67,14 @@ def _power(a: Staged, b: Staged) -> Staged:
     return put("Pow", a, b)
 
 
-def _clamp(
-    stage: Stage, x: Staged, min: Operand | None = None, max: Operand | None = None
-) -> Staged:
+def _clamp(x: Staged, min: Operand | None = None, max: Operand | None = None) -> Staged:
     """Bounds may be values."""
     if not isinstance(min, Staged) and not isinstance(max, Staged) and x.is_float:
         bounds = (None if bound is None else float(bound) for bound in (min, max))
         return put("Clip", x, **dict(zip(("min", "max"), bounds, strict=True)))
     if min is not None:
-        x = _limited("Less", *pair(stage, x, min))
-    return x if max is None else _limited("Greater", *pair(stage, x, max))
+        x = _limited("Less", *pair(x, min))
+    return x if max is None else _limited("Greater", *pair(x, max))
 
 
 def _limited(kind: str, x: Staged, bound: Staged) -> Staged:
@@ -91,11 +85,11 @@ def _limited(kind: str, x: Staged, bound: Staged) -> Staged:
     return put("Where", beyond, bound, x)
 
 
-def _where(stage: Stage, condition: Staged, a: Operand, b: Operand) -> Staged:
+def _where(condition: Staged, a: Operand, b: Operand) -> Staged:
     if not isinstance(a, Staged) and not isinstance(b, Staged):
         kind = "float32" if isinstance(a, float) or isinstance(b, float) else "int64"
-        a = stage.cast(like(stage, a, condition), kind)
-    return put("Where", condition, *pair(stage, a, b))
+        a = condition.stage.cast(like(a, condition), kind)
+    return put("Where", condition, *pair(a, b))
 
 
 def _complex(*_: Any) -> Staged:
@@ -103,71 +97,66 @@ def _complex(*_: Any) -> Staged:
 
 
 enter({
-    **{name: meaning(partial(put, kind)) for name, kind in _UNARY.items()},
+    **{name: partial(put, kind) for name, kind in _UNARY.items()},
     **{name: _of_floats(kind) for name, kind in _OF_FLOATS.items()},
     **{name: of_pair(partial(put, kind)) for name, kind in _BINARY.items()},
     **{f"logical_{op}": _logical(op.capitalize()) for op in _LOGIC},
     **{name.format(op): of_pair(partial(el.bitwise, op)) for op in _LOGIC
        for name in ("bitwise_{}", "__{}__")},
-    **dict.fromkeys(("bitwise_left_shift", "__lshift__"), of_pair(partial(put, "Bits", op="left"))),
-    **dict.fromkeys(
-        ("bitwise_right_shift", "__rshift__"), of_pair(partial(put, "Bits", op="right"))
-    ),
-    "bitwise_not": meaning(el.inverted), "pow": of_pair(_power),
-    "logical_not": lambda stage, x: put("Not", stage.cast(x, "bool")),
+    "bitwise_left_shift __lshift__": of_pair(partial(put, "Bits", op="left")),
+    "bitwise_right_shift __rshift__": of_pair(partial(put, "Bits", op="right")),
+    "bitwise_not": el.inverted, "pow": of_pair(_power),
+    "logical_not": lambda x: put("Not", x.stage.cast(x, "bool")),
     **{name: of_pair(partial(el.extreme, kind)) for kind, names in _EXTREMES.items()
        for name in names},
-    "sign": lambda _, x: x if x.dtype == "bool" else put("Sign", x),
+    "sign": lambda x: x if x.dtype == "bool" else put("Sign", x),
     "add": of_pair(partial(el.scaled_sum, "Add")),
-    "addcmul": lambda stage, x, a, b, value=1: el.scaled_sum(
-        "Add", *pair(stage, x, put("Mul", *pair(stage, a, b))), value
+    "addcmul": lambda x, a, b, value=1: el.scaled_sum(
+        "Add", *pair(x, put("Mul", *pair(a, b))), value
     ),
-    "addcdiv": lambda stage, x, a, b, value=1: el.scaled_sum(
-        "Add", *pair(stage, x, put("Div", *pair(stage, a, b))), value
+    "addcdiv": lambda x, a, b, value=1: el.scaled_sum(
+        "Add", *pair(x, put("Div", *pair(a, b))), value
     ),
-    **dict.fromkeys(("sub", "subtract"), of_pair(partial(el.scaled_sum, "Sub"))),
-    "rsub": lambda stage, a, b, alpha=1: el.scaled_sum("Sub", *pair(stage, b, a), alpha),
-    **dict.fromkeys(("div", "divide", "true_divide"), _div),
-    "floor_divide": lambda stage, a, b: _div(stage, a, b, "floor"),
-    **dict.fromkeys(("trunc", "fix"), meaning(el.truncated)),
-    "frac": lambda _, x: x - el.truncated(x),
+    "sub subtract": of_pair(partial(el.scaled_sum, "Sub")),
+    "rsub": lambda a, b, alpha=1: el.scaled_sum("Sub", *pair(b, a), alpha),
+    "div divide true_divide": _div,
+    "floor_divide": lambda a, b: _div(a, b, "floor"),
+    "trunc fix": el.truncated,
+    "frac": lambda x: x - el.truncated(x),
     "fmod": of_pair(el.remainder),
     "fmax": of_pair(partial(el.number_of, "GreaterEqual")),
     "fmin": of_pair(partial(el.number_of, "LessEqual")),
-    "round": lambda _, x, decimals=0: (
+    "round": lambda x, decimals=0: (
         put("Round", x * 10.0**decimals) / 10.0**decimals if decimals else put("Round", x)
     ),
-    "reciprocal": lambda _, x: 1.0 / _floating(x),
-    "rsqrt": lambda _, x: 1.0 / put("Sqrt", x),
-    "exp2": lambda _, x: put("Exp", _floating(x) * math.log(2)),
-    "log2": lambda _, x: el.logarithm(x, 2),
-    "log10": lambda _, x: el.logarithm(x, 10),
-    "logaddexp": meaning(el.log_add_exp),
-    "logaddexp2": lambda _, a, b: el.log_add_exp(
+    "reciprocal": lambda x: 1.0 / _floating(x),
+    "rsqrt": lambda x: 1.0 / put("Sqrt", x),
+    "exp2": lambda x: put("Exp", _floating(x) * math.log(2)),
+    "log2": lambda x: el.logarithm(x, 2),
+    "log10": lambda x: el.logarithm(x, 10),
+    "logaddexp": el.log_add_exp,
+    "logaddexp2": lambda a, b: el.log_add_exp(
         *(_floating(x) * math.log(2) for x in (a, b))
     ) * (1 / math.log(2)),
-    "hypot": meaning(el.hypotenuse),
-    **dict.fromkeys(("sinc", "special_sinc"), lambda _, x: el.sinc(_floating(x))),
-    "deg2rad": lambda _, x: _floating(x) * (math.pi / 180),
-    "rad2deg": lambda _, x: _floating(x) * (180 / math.pi),
-    "erfc": lambda _, x: 1.0 - put("Erf", x),
-    "lerp": lambda _, start, end, weight: start + (end - start) * weight,
-    **dict.fromkeys(("xlogy", "special_xlogy"), of_pair(el.times_logarithm)),
+    "hypot": el.hypotenuse,
+    "sinc special_sinc": lambda x: el.sinc(_floating(x)),
+    "deg2rad": lambda x: _floating(x) * (math.pi / 180),
+    "rad2deg": lambda x: _floating(x) * (180 / math.pi),
+    "erfc": lambda x: 1.0 - put("Erf", x),
+    "lerp": lambda start, end, weight: start + (end - start) * weight,
+    "xlogy special_xlogy": of_pair(el.times_logarithm),
     "special_xlog1py": of_pair(partial(el.times_logarithm, kind="Log1p", pole=-1.0)),
-    **dict.fromkeys(("clamp", "clip"), _clamp),
-    "clamp_min": lambda stage, x, min: _clamp(stage, x, min),
-    "clamp_max": lambda stage, x, max: _clamp(stage, x, None, max),
+    "clamp clip clamp_min": _clamp,
+    "clamp_max": lambda x, max: _clamp(x, None, max),
     **{f"where.{way}": _where for way in ("self", "ScalarSelf", "ScalarOther", "Scalar")},
-    "masked_fill": lambda stage, x, mask, value: put(
-        "Where", stage.cast(mask, "bool"), stage.cast(like(stage, value, x), x.dtype), x
+    "masked_fill": lambda x, mask, value: put(
+        "Where", x.stage.cast(mask, "bool"), x.stage.cast(like(value, x), x.dtype), x
     ),
-    "nan_to_num": meaning(el.nan_to_num),
-    **dict.fromkeys(
-        ("logit", "special_logit"), lambda _, x, eps=None: el.logit(_floating(x), eps)
-    ),
-    "isclose": lambda _, a, b, rtol=1e-5, atol=1e-8, *rest: (
+    "nan_to_num": el.nan_to_num,
+    "logit special_logit": lambda x, eps=None: el.logit(_floating(x), eps),
+    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, *rest: (
         put("Abs", a - b) <= put("Abs", _floating(b)) * rtol + atol
     ),
-    "heaviside": meaning(el.heaviside),
-    **dict.fromkeys(("complex", "real", "imag", "view_as_real", "view_as_complex"), _complex),
+    "heaviside": el.heaviside,
+    "complex real imag view_as_real view_as_complex": _complex,
 })  # fmt: skip

@@ -15,12 +15,10 @@ from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operator,
     enter,
-    meaning,
     pairs,
 )
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _PADDINGS = {"replicate": "edge", "circular": "wrap"}
@@ -36,7 +34,7 @@ def _batched(function: Callable[..., Staged], rank: int = 0) -> Operator:
     Its axes are as many as told, or as the weight has.
     """
 
-    def row(_: Stage, x: Staged, *args: Any, **more: Any) -> Staged:
+    def row(x: Staged, *args: Any, **more: Any) -> Staged:
         if x.ndim != (rank or args[0].ndim - 2) + 1:
             return function(x, *args, **more)
         y = function(x.stage.reshape(x, (1, *x.shape)), *args, **more)
@@ -97,9 +95,7 @@ def _resized(
     )
 
 
-def _affine_grid(
-    stage: Stage, theta: Staged, size: Sequence[int], align_corners: bool = False
-) -> Staged:
+def _affine_grid(theta: Staged, size: Sequence[int], align_corners: bool = False) -> Staged:
     """Where each pixel of an image lies once matrices have moved it: (n, 2, 3) to (n, h, w, 2)."""
     along = []
     for length in size[2:]:
@@ -107,12 +103,12 @@ def _affine_grid(
         along.append(np.linspace(-ends, ends, length) if length > 1 else np.zeros(1))
     grids = np.meshgrid(*along, indexing="ij")
     places = np.stack([*reversed(grids), np.ones(size[2:])], axis=-1)
+    stage = theta.stage
     flat = stage.constant(places.reshape(-1, places.shape[-1]).astype(theta.dtype))
     return stage.reshape(flat @ shapes.swap(theta, 1, 2), (size[0], *size[2:], len(along)))
 
 
 def _pad(
-    _: Stage,
     x: Staged,
     pad: Sequence[int],
     mode: str | float = "constant",
@@ -148,30 +144,27 @@ for _rank, _name in enumerate(("linear", "bilinear", "trilinear"), 1):
         f"avg_pool{_rank}d": _batched(_avg_pool, _rank),
         f"adaptive_avg_pool{_rank}d": _adaptive("Mean", _rank),
         f"adaptive_max_pool{_rank}d": _without_places(_adaptive("Max", _rank)),
-        f"upsample_nearest{_rank}d.vec": lambda _, x, size, factors=None: _resized(
+        f"upsample_nearest{_rank}d.vec": lambda x, size, factors=None: _resized(
             "nearest", x, size, factors=factors
         ),
-        f"upsample_{_name}{_rank}d.vec": meaning(partial(_resized, "linear")),
+        f"upsample_{_name}{_rank}d.vec": partial(_resized, "linear"),
     })  # fmt: skip
 enter({
-    **dict.fromkeys(
-        ("convolution", "_convolution"),
-        lambda _, x, w, bias, stride, pad, dilation, transposed, more, groups, *rest: (
-            _conv_transpose(_, x, w, bias, stride, pad, more, groups, dilation)
+    "convolution _convolution": (
+        lambda x, w, bias, stride, pad, dilation, transposed, more, groups, *rest: (
+            _conv_transpose(x, w, bias, stride, pad, more, groups, dilation)
             if transposed
-            else _conv(_, x, w, bias, stride, pad, dilation, groups)
-        ),
+            else _conv(x, w, bias, stride, pad, dilation, groups)
+        )
     ),
-    "channel_shuffle": lambda _, x, groups: shapes.flatten(
+    "channel_shuffle": lambda x, groups: shapes.flatten(
         shapes.swap(shapes.unflatten(x, 1, (groups, -1)), 1, 2), 1, 2
     ),
     "im2col": _batched(windows.im2col, 2),
     "col2im": _batched(windows.col2im, 1),
     "affine_grid_generator": _affine_grid,
-    **dict.fromkeys(("pad", "constant_pad_nd"), _pad),
-    "pixel_shuffle": lambda _, x, factor: shapes.depth_to_space(x, factor, depth_first=False),
-    "pixel_unshuffle": lambda _, x, factor: shapes.space_to_depth(x, factor, depth_first=False),
-    **dict.fromkeys(
-        ("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), meaning(_grid_sampler)
-    ),
+    "pad constant_pad_nd": _pad,
+    "pixel_shuffle": partial(shapes.depth_to_space, depth_first=False),
+    "pixel_unshuffle": partial(shapes.space_to_depth, depth_first=False),
+    "grid_sampler grid_sampler_2d grid_sampler_3d": _grid_sampler,
 })  # fmt: skip

@@ -17,6 +17,7 @@ from gradwire.runtime.interchange.importing.torch.operators.table import Number,
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
 
+_enter, _operator = partial(enter, with_stage=True), partial(operator, with_stage=True)
 DRAWN = "Random numbers are drawn anew in every run, others than PyTorch's."
 """The remark about blocks that draw."""
 
@@ -37,7 +38,7 @@ def _dtype_of(value: Number) -> str:
     return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
 
 
-@operator("arange", "arange.start", "arange.start_step")
+@_operator("arange", "arange.start", "arange.start_step")
 def _arange(stage: Stage, *bounds: Any, dtype: Any = None, **_: Any) -> Staged:
     """Numbers from a start up to an end, by a step."""
     numbers = [b for b in bounds if isinstance(b, int | float)]
@@ -51,7 +52,7 @@ def _arange(stage: Stage, *bounds: Any, dtype: Any = None, **_: Any) -> Staged:
     return stage.constant(found.astype(dtype or default))
 
 
-@operator("linspace")
+@_operator("linspace")
 def _linspace(
     stage: Stage, start: Number, end: Number, steps: int, dtype: str | None = None, **_: Any
 ) -> Staged:
@@ -59,7 +60,7 @@ def _linspace(
     return stage.constant(np.linspace(start, end, steps).astype(dtype or "float32"))
 
 
-@operator("eye", "eye.m")
+@_operator("eye", "eye.m")
 def _eye(stage: Stage, n: int, m: int | None = None, dtype: str | None = None, **_: Any) -> Staged:
     rows, columns = checked([n, n if m is None else m])
     return stage.constant(np.eye(rows, columns).astype(dtype or "float32"))
@@ -84,7 +85,7 @@ normal_numbers = partial(_drawn, "RandomNormal", ("mean", "std"))
 uniform_numbers = partial(_drawn, "RandomUniform", ("low", "high"))
 
 
-@operator("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
+@_operator("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
 def _normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
     """``mean + std * z`` with normal z; no gradient goes to either, as in PyTorch."""
     given = [x for x in (mean, std) if isinstance(x, Staged)]
@@ -93,14 +94,14 @@ def _normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
     return put("StopGradient", z * std + mean, name="normal")
 
 
-@operator("bernoulli", "bernoulli.p")
+@_operator("bernoulli", "bernoulli.p")
 def _bernoulli(stage: Stage, p: Staged, by: float | None = None, **_: Any) -> Staged:
     """1 with a probability, else 0."""
     u = uniform_numbers(stage, p.shape, p.dtype)
     return stage.cast(u < (p if by is None else by), p.dtype)
 
 
-@operator(
+@_operator(
     "randint", "randint.low", "randint_like", "randint_like.low_dtype", "randperm", "multinomial",
     "poisson", "exponential", "geometric", "cauchy", "log_normal", "random",
 )  # fmt: skip
@@ -112,7 +113,7 @@ def _alike(x: Staged, shape: Sequence[int], value: Number, dtype: str | None) ->
     return _filled(x.stage, shape, value, dtype or x.dtype)
 
 
-enter({
+_enter({
     "zeros empty.memory_format empty": lambda stage, size, dtype=None, *_, **__: _filled(
         stage, size, 0, dtype
     ),

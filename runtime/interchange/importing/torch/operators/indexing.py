@@ -12,6 +12,7 @@ from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.indexing import inside, one_hot, take_along
 from gradwire.runtime.interchange.importing.meanings.reductions import norm
 from gradwire.runtime.interchange.importing.meanings.shapes import band, flatten
+from gradwire.runtime.interchange.importing.staged import put
 from gradwire.runtime.interchange.importing.torch.operators.table import (
     Operand,
     enter,
@@ -20,7 +21,6 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
 )
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -37,17 +37,17 @@ def spelled(indices: Sequence[Staged | None]) -> list[Staged | None]:
 
 
 @operator("index", "_unsafe_index")
-def index(stage: Stage, x: Staged, indices: Sequence[Staged | None]) -> Staged:
+def index(x: Staged, indices: Sequence[Staged | None]) -> Staged:
     """``x[i, :, j]``: the indexed axes together give one set of axes, that of the indices."""
     given = spelled(indices)
     along = [axis for axis, i in enumerate(given) if i is not None]
     first = along[0] if along == list(range(along[0], along[-1] + 1)) else 0
-    x, flat = merged(stage, x, given, along, first)
-    return stage.take(x, flat, first)
+    x, flat = merged(x, given, along, first)
+    return x.stage.take(x, flat, first)
 
 
 def merged(
-    stage: Stage, x: Staged, given: Sequence[Staged | None], along: list[int], first: int
+    x: Staged, given: Sequence[Staged | None], along: list[int], first: int
 ) -> tuple[Staged, Staged]:
     """``x`` with the indexed axes as one, at ``first``, and the indices into that."""
     rest = [axis for axis in range(x.ndim) if axis not in along]
@@ -58,13 +58,13 @@ def merged(
     flat = each[0]
     for at, length in zip(each[1:], lengths[1:], strict=True):
         flat = flat * length + at
-    x = stage.transpose(x, order)
+    x = x.stage.transpose(x, order)
     behind = x.shape[first + len(along) :]
-    return stage.reshape(x, (*x.shape[:first], math.prod(lengths), *behind)), flat
+    return x.stage.reshape(x, (*x.shape[:first], math.prod(lengths), *behind)), flat
 
 
 @operator("take_along_dim")
-def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = None) -> Staged:
+def take_along_dim(x: Staged, indices: Staged, dim: int | None = None) -> Staged:
     """As gather, with shapes that are repeated to fit."""
     if dim is None:
         return take_along(flatten(x), flatten(indices), 0)
@@ -72,34 +72,34 @@ def take_along_dim(stage: Stage, x: Staged, indices: Staged, dim: int | None = N
     shape = list(np.broadcast_shapes(
         x.shape[:dim] + x.shape[dim + 1 :], indices.shape[:dim] + indices.shape[dim + 1 :]
     ))  # fmt: skip
-    x = stage.broadcast(x, (*shape[:dim], x.shape[dim], *shape[dim:]))
-    indices = stage.broadcast(indices, (*shape[:dim], indices.shape[dim], *shape[dim:]))
+    x = x.stage.broadcast(x, (*shape[:dim], x.shape[dim], *shape[dim:]))
+    indices = x.stage.broadcast(indices, (*shape[:dim], indices.shape[dim], *shape[dim:]))
     return take_along(x, indices, dim)
 
 
-def _one_hot(stage: Stage, indices: Staged, num_classes: int = -1) -> Staged:
+def _one_hot(indices: Staged, num_classes: int = -1) -> Staged:
     if num_classes < 0:
-        num_classes = int(stage.numbers(indices, "the number of classes of one_hot").max()) + 1
+        known = indices.stage.numbers(indices, "the number of classes of one_hot")
+        num_classes = int(known.max()) + 1
     return one_hot(indices, num_classes, "int64")
 
 
 enter({
-    "index_select": lambda stage, x, dim, indices: stage.take(x, flatten(indices), dim),
-    "take": lambda stage, x, indices: stage.take(flatten(x), inside(indices, x.size), 0),
-    "tril": lambda _, x, diagonal=0: band(x, None, diagonal),
-    "triu": lambda _, x, diagonal=0: band(x, -diagonal, None),
-    "gather": lambda _, x, dim, indices, sparse_grad=False: take_along(x, indices, dim),
+    "index_select": lambda x, dim, indices: x.stage.take(x, flatten(indices), dim),
+    "take": lambda x, indices: x.stage.take(flatten(x), inside(indices, x.size), 0),
+    "tril": lambda x, diagonal=0: band(x, None, diagonal),
+    "triu": lambda x, diagonal=0: band(x, -diagonal, None),
+    "gather": lambda x, dim, indices, sparse_grad=False: take_along(x, indices, dim),
     "one_hot": _one_hot,
-    "nonzero": lambda stage, x: stage.constant(np.argwhere(stage.numbers(x, "nonzero"))),
-    "nonzero_numpy": lambda stage, x: [
-        stage.constant(i) for i in np.nonzero(stage.numbers(x, "nonzero"))
+    "nonzero": lambda x: x.stage.constant(np.argwhere(x.stage.numbers(x, "nonzero"))),
+    "nonzero_numpy": lambda x: [
+        x.stage.constant(i) for i in np.nonzero(x.stage.numbers(x, "nonzero"))
     ],
 })  # fmt: skip
 
 
 @operator("embedding")
 def embedding(
-    stage: Stage,
     weight: Staged,
     indices: Staged,
     padding_idx: int = -1,
@@ -109,7 +109,7 @@ def embedding(
     """Rows of a table; the padding row gets no gradient."""
     _require_gradient_in_full(scale_grad_by_freq)
     padding = int(padding_idx) if padding_idx >= 0 else None
-    return stage.block("Embedding", indices, weight, padding=padding)
+    return put("Embedding", indices, weight, padding=padding)
 
 
 def _require_gradient_in_full(scale_grad_by_freq: bool) -> None:
@@ -119,7 +119,6 @@ def _require_gradient_in_full(scale_grad_by_freq: bool) -> None:
 
 @operator("embedding_bag", "_embedding_bag")
 def embedding_bag(
-    stage: Stage,
     weight: Staged,
     indices: Staged,
     offsets: Staged,
@@ -135,6 +134,7 @@ def embedding_bag(
     Rows of padding are in no bag, and an empty bag is 0.
     """
     _require_gradient_in_full(scale_grad_by_freq)
+    stage = weight.stage
     starts = stage.numbers(offsets, "the bags of embedding_bag")
     ends = np.append(starts[1:], [] if include_last_offset else indices.size).astype(np.int64)
     lengths = ends - starts[: ends.size]
@@ -150,80 +150,77 @@ def embedding_bag(
     picked = bagged(indices)
     inside = stage.constant(there)
     if padding_idx is not None and padding_idx >= 0:
-        inside = stage.block(
-            "And", inside, stage.block("NotEqual", picked, picked.like(padding_idx))
-        )
+        inside = put("And", inside, put("NotEqual", picked, picked.like(padding_idx)))
     whole = inside.array is not None and bool(inside.array.all())
     each = stage.reshape(inside, (*places.shape, 1))
-    rows = stage.block("Embedding", picked, weight)
+    rows = put("Embedding", picked, weight)
     if per_sample_weights is not None:
         rows = rows * stage.reshape(bagged(per_sample_weights), (*places.shape, 1))
     if mode == 2:
-        return [_largest_rows(stage, rows, each, whole), None, None, None]
-    total = rows if whole else stage.block("Where", each, rows, rows.like(0))
-    total = stage.block("Sum", total, axis=(1,))
+        return [_largest_rows(rows, each, whole), None, None, None]
+    total = rows if whole else put("Where", each, rows, rows.like(0))
+    total = put("Sum", total, axis=(1,))
     if mode == 1:
-        count = stage.block("Sum", stage.cast(each, rows.dtype), axis=(1,))
-        total = total / stage.block("Maximum", count, count.like(1))
+        count = put("Sum", stage.cast(each, rows.dtype), axis=(1,))
+        total = total / put("Maximum", count, count.like(1))
     return [total, None, None, None]
 
 
-def _largest_rows(stage: Stage, rows: Staged, inside: Staged, whole: bool) -> Staged:
+def _largest_rows(rows: Staged, inside: Staged, whole: bool) -> Staged:
     """The largest of each column of a bag, the first one of equals; 0 for an empty bag."""
     if not rows.shape[1]:
-        return stage.constant(np.zeros((rows.shape[0], rows.shape[2]), rows.dtype))
-    found = rows if whole else stage.block("Where", inside, rows, rows.like(-np.inf))
-    place = stage.block("ArgMax", found, axis=1)
-    largest = stage.block("PickAlong", rows, place, axis=1)
+        return rows.stage.constant(np.zeros((rows.shape[0], rows.shape[2]), rows.dtype))
+    found = rows if whole else put("Where", inside, rows, rows.like(-np.inf))
+    place = put("ArgMax", found, axis=1)
+    largest = put("PickAlong", rows, place, axis=1)
     if whole:
         return largest
-    some = stage.block("AnyTrue", inside, axis=(1,))
-    return stage.block("Where", some, largest, largest.like(0))
+    some = put("AnyTrue", inside, axis=(1,))
+    return put("Where", some, largest, largest.like(0))
 
 
 @operator("embedding_renorm")
-def embedding_renorm(
-    stage: Stage, weight: Staged, indices: Staged, max_norm: float, norm_type: float
-) -> Staged:
+def embedding_renorm(weight: Staged, indices: Staged, max_norm: float, norm_type: float) -> Staged:
     """A table whose rows that are looked up are no longer than a norm."""
+    stage = weight.stage
     rows = stage.constant(np.zeros(weight.shape[0], np.int64))
     one = rows.like(1)
-    looked_up = stage.block("ScatterRows", rows, flatten(indices), one, mode="set", axis=0)
-    shortened = renorm(stage, weight, norm_type, 0, max_norm)
+    looked_up = put("ScatterRows", rows, flatten(indices), one, mode="set", axis=0)
+    shortened = renorm(weight, norm_type, 0, max_norm)
     there = stage.reshape(looked_up, (weight.shape[0], 1)) > 0
-    return stage.block("Where", there, shortened, weight)
+    return put("Where", there, shortened, weight)
 
 
 @operator("renorm")
-def renorm(stage: Stage, x: Staged, p: float, dim: int, maxnorm: float) -> Staged:
+def renorm(x: Staged, p: float, dim: int, maxnorm: float) -> Staged:
     """``x`` whose parts along an axis are no longer than a norm."""
     rest = [axis for axis in range(x.ndim) if axis != dim % x.ndim]
     length = norm(x, p, rest, keepdims=True)
     factor = float(maxnorm) / (length + 1e-7)
-    return x * stage.block("Where", length > float(maxnorm), factor, factor.like(1))
+    return x * put("Where", length > float(maxnorm), factor, factor.like(1))
 
 
 @operator("masked_select")
-def masked_select(stage: Stage, x: Staged, mask: Staged) -> Staged:
+def masked_select(x: Staged, mask: Staged) -> Staged:
     """The elements where a mask is true, known at import."""
     shape = np.broadcast_shapes(x.shape, mask.shape)
-    places = np.flatnonzero(np.broadcast_to(stage.numbers(mask, "masked_select"), shape))
-    return stage.take(flatten(stage.broadcast(x, shape)), places, 0)
+    places = np.flatnonzero(np.broadcast_to(x.stage.numbers(mask, "masked_select"), shape))
+    return x.stage.take(flatten(x.stage.broadcast(x, shape)), places, 0)
 
 
 @operator("nonzero_static")
-def nonzero_static(stage: Stage, x: Staged, *, size: int, fill_value: int = -1) -> Staged:
+def nonzero_static(x: Staged, *, size: int, fill_value: int = -1) -> Staged:
     """The first places of numbers other than 0, known at import, and ``fill_value`` after them."""
-    found = np.stack(np.nonzero(stage.numbers(x, "nonzero_static")), axis=-1)[:size]
-    return stage.constant(
+    found = np.stack(np.nonzero(x.stage.numbers(x, "nonzero_static")), axis=-1)[:size]
+    return x.stage.constant(
         np.pad(found, ((0, size - len(found)), (0, 0)), constant_values=fill_value)
     )
 
 
 @operator("fill_diagonal")
-def fill_diagonal(stage: Stage, x: Staged, fill_value: Operand, wrap: bool = False) -> Staged:
+def fill_diagonal(x: Staged, fill_value: Operand, wrap: bool = False) -> Staged:
     """``x`` with one number where all indices are equal; wrap goes on in tall matrices."""
     there = np.zeros(x.shape, bool)
     np.fill_diagonal(there, val=True, wrap=wrap)
-    filled = stage.cast(like(stage, fill_value, x), x.dtype)
-    return stage.block("Where", stage.constant(there), filled, x)
+    filled = x.stage.cast(like(fill_value, x), x.dtype)
+    return put("Where", x.stage.constant(there), filled, x)

@@ -10,7 +10,6 @@ from gradwire.runtime.interchange.importing.meanings import normalisation
 from gradwire.runtime.interchange.importing.torch.operators.table import enter
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 
@@ -20,7 +19,6 @@ _NOT_UPDATED = "Running statistics are those of the model: no run updates them."
 
 
 def _batch_norm(
-    stage: Stage,
     x: Staged,
     weight: Staged | None,
     bias: Staged | None,
@@ -37,14 +35,13 @@ def _batch_norm(
         x, weight, bias, running_mean, running_var, from_batch, eps,
         0.1 if momentum is None else float(momentum), unbiased=True,
     )[0]  # fmt: skip
-    has_said = any(text == _NOT_UPDATED for _, text, *_ in stage.remarks)
+    has_said = any(text == _NOT_UPDATED for _, text, *_ in x.stage.remarks)
     if from_batch and running_mean is not None and not has_said:
-        stage.remark("note", _NOT_UPDATED, y)
+        x.stage.remark("note", _NOT_UPDATED, y)
     return y
 
 
 def _instance_norm(
-    stage: Stage,
     x: Staged,
     weight: Staged | None,
     bias: Staged | None,
@@ -58,21 +55,21 @@ def _instance_norm(
     """Mean 0 and variance 1 in each channel of each example."""
     if use_input_stats:
         return normalisation.group_norm(x, x.shape[1], weight, bias, eps)
-    return _batch_norm(stage, x, weight, bias, running_mean, running_var, False, momentum, eps)
+    return _batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
 enter({
-    "layer_norm": lambda _, x, shape, weight=None, bias=None, eps=1e-5, *__: (
+    "layer_norm": lambda x, shape, weight=None, bias=None, eps=1e-5, *__: (
         normalisation.layer_norm(x, weight, bias, range(-len(shape), 0), eps)
     ),
-    "rms_norm": lambda _, x, shape, weight=None, eps=None: normalisation.rms_norm(
+    "rms_norm": lambda x, shape, weight=None, eps=None: normalisation.rms_norm(
         x, weight, range(-len(shape), 0), float(np.finfo(x.dtype).eps) if eps is None else eps
     ),
     "batch_norm": _batch_norm,
     "instance_norm": _instance_norm,
-    "group_norm": lambda _, x, groups, weight=None, bias=None, eps=1e-5, *__: (
+    "group_norm": lambda x, groups, weight=None, bias=None, eps=1e-5, *__: (
         normalisation.group_norm(x, groups, weight, bias, eps)
     ),
-    "_weight_norm": lambda _, v, g, dim=0: normalisation.weight_norm(v, g, dim)[0],
-    "_weight_norm_interface": lambda _, v, g, dim=0: normalisation.weight_norm(v, g, dim),
+    "_weight_norm": lambda v, g, dim=0: normalisation.weight_norm(v, g, dim)[0],
+    "_weight_norm_interface": normalisation.weight_norm,
 })  # fmt: skip

@@ -6,6 +6,7 @@ Max and Min share it among equals: so it becomes an ArgMax and the element there
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,9 +51,7 @@ def _searched(
     return x.stage.cast(ordering.count_below(x, edges, right), "int32" if out_int32 else "int64")
 
 
-def _bucketize(
-    stage: Stage, x: Staged, edges: Staged, *, right: bool = False, out_int32: bool = False
-) -> Staged:
+def _bucketize(x: Staged, edges: Staged, *, right: bool = False, out_int32: bool = False) -> Staged:
     if edges.ndim != 1:
         raise UnsupportedError("bucketize", "each row has edges of its own")
     return _searched(x, edges, right, out_int32)
@@ -65,10 +64,10 @@ def _size(x: Staged, least: int) -> int:
 
 @operator("unique_consecutive")
 def _unique_consecutive(
-    stage: Stage, x: Staged, inverse: bool = False, counts: bool = False, dim: int | None = None
+    x: Staged, inverse: bool = False, counts: bool = False, dim: int | None = None
 ) -> list[Staged]:
     """Numbers, or slices along an axis, that differ from the one before; as of import."""
-    array = stage.numbers(x, "unique_consecutive")
+    array = x.stage.numbers(x, "unique_consecutive")
     lined = array.ravel() if dim is None else np.moveaxis(array, dim, 0)
     changes = (lined[1:] != lined[:-1]).reshape(max(0, len(lined) - 1), -1).any(axis=1)
     starts = np.flatnonzero(np.append(len(lined) > 0, changes)) if len(lined) else np.arange(0)
@@ -77,15 +76,15 @@ def _unique_consecutive(
     places = places.reshape(array.shape) if dim is None else places
     times = np.diff(np.append(starts, len(lined)))
     if dim is not None:
-        return _different(stage, values, places, times)
-    return _different(stage, values, places, times, inverse, counts)
+        return _different(x.stage, values, places, times)
+    return _different(x.stage, values, places, times, inverse, counts)
 
 
-def _unique(stage: Stage, x: Staged, dim: int | None, *wanted: bool) -> list[Staged]:
+def _unique(x: Staged, dim: int | None, *wanted: bool) -> list[Staged]:
     """The different numbers, or slices, in order, where each went, and how many there were."""
-    array = stage.numbers(x, "unique")
+    array = x.stage.numbers(x, "unique")
     found = np.unique(array, return_inverse=True, return_counts=True, axis=dim)
-    return _different(stage, *found, *wanted)
+    return _different(x.stage, *found, *wanted)
 
 
 def _different(
@@ -103,48 +102,44 @@ def _different(
 
 
 enter({
-    "max": lambda _, x: put("Max", x), "min": lambda _, x: put("Min", x),
-    "max.dim": lambda _, x, dim, keepdim=False: ordering.extreme("ArgMax", x, dim, keepdim),
-    "min.dim": lambda _, x, dim, keepdim=False: ordering.extreme("ArgMin", x, dim, keepdim),
-    "argmax": lambda _, x, dim=None, keepdim=False: ordering.place("ArgMax", x, dim, keepdim),
-    "argmin": lambda _, x, dim=None, keepdim=False: ordering.place("ArgMin", x, dim, keepdim),
-    "cummax": lambda _, x, dim: ordering.running_extreme("ArgMax", x, dim),
-    "cummin": lambda _, x, dim: ordering.running_extreme("ArgMin", x, dim),
-    "argsort": lambda _, x, dim=-1, descending=False, *, order=None: _places(
-        x, dim, descending, order
-    ),
-    "argsort.stable": lambda _, x, stable=True, dim=-1, descending=False: _places(
-        x, dim, descending
-    ),
-    "msort": lambda _, x: ordering.sort(x, 0)[0],
-    "sort": lambda _, x, dim=-1, descending=False, *, order=None: _sort(
+    "max": partial(put, "Max"), "min": partial(put, "Min"),
+    "max.dim": partial(ordering.extreme, "ArgMax"),
+    "min.dim": partial(ordering.extreme, "ArgMin"),
+    "argmax": lambda x, dim=None, keepdim=False: ordering.place("ArgMax", x, dim, keepdim),
+    "argmin": lambda x, dim=None, keepdim=False: ordering.place("ArgMin", x, dim, keepdim),
+    "cummax": partial(ordering.running_extreme, "ArgMax"),
+    "cummin": partial(ordering.running_extreme, "ArgMin"),
+    "argsort": _places,
+    "argsort.stable": lambda x, stable=True, dim=-1, descending=False: _places(x, dim, descending),
+    "msort": lambda x: ordering.sort(x, 0)[0],
+    "sort": lambda x, dim=-1, descending=False, *, order=None: _sort(
         x, _places(x, dim, descending, order), dim
     ),
-    "sort.stable": lambda _, x, stable=None, dim=-1, descending=False: ordering.sort(
+    "sort.stable": lambda x, stable=None, dim=-1, descending=False: ordering.sort(
         x, dim, descending
     ),
-    "topk": lambda _, x, k, dim=-1, largest=True, sorted=True, *, order=None: [
+    "topk": lambda x, k, dim=-1, largest=True, sorted=True, *, order=None: [
         _as_run(each, dim, order) for each in ordering.top_k(x, k, dim, largest)
     ],
-    "kthvalue": lambda _, x, k, dim=-1, keepdim=False: ordering.kth(x, k, dim, keepdim),
-    "median.dim": lambda _, x, dim=-1, keepdim=False: ordering.median(x, dim, keepdim),
-    "median": lambda _, x: ordering.shared(x, ordering.median(flatten(x), 0)[0]),
+    "kthvalue": ordering.kth,
+    "median.dim": ordering.median,
+    "median": lambda x: ordering.shared(x, ordering.median(flatten(x), 0)[0]),
     "bucketize.Tensor": _bucketize,
     "searchsorted.Tensor": (
-        lambda _, edges, x, *, out_int32=False, right=False, side=None, sorter=None: (
+        lambda edges, x, *, out_int32=False, right=False, side=None, sorter=None: (
             _searched(x, edges, right or side == "right", out_int32, sorter)
         )
     ),
     "isin.Tensor_Tensor isin.Tensor_Scalar": (
-        lambda stage, x, among, *, assume_unique=False, invert=False: ordering.is_among(
-            x, like(stage, among, x), invert
+        lambda x, among, *, assume_unique=False, invert=False: ordering.is_among(
+            x, like(among, x), invert
         )
     ),
-    "bincount": lambda _, x, weights=None, minlength=0: ordering.histogram(
+    "bincount": lambda x, weights=None, minlength=0: ordering.histogram(
         x, _size(x, minlength), weights
     ),
-    "_unique2": lambda stage, x, sorted=True, inverse=False, counts=False: _unique(
-        stage, x, None, inverse, counts
+    "_unique2": lambda x, sorted=True, inverse=False, counts=False: _unique(
+        x, None, inverse, counts
     ),
-    "unique_dim": lambda stage, x, dim, *_, **__: _unique(stage, x, dim),
+    "unique_dim": lambda x, dim, *_, **__: _unique(x, dim),
 })  # fmt: skip

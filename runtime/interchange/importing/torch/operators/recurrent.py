@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from gradwire.runtime.interchange.importing.meanings import recurrent
 from gradwire.runtime.interchange.importing.staged import Staged, put
 from gradwire.runtime.interchange.importing.torch.operators.products import dropout
 from gradwire.runtime.interchange.importing.torch.operators.table import enter
-
-if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
 
 Hidden: TypeAlias = "Staged | Sequence[Staged]"
 """A state as PyTorch has it: h and c of an LSTM, else h."""
@@ -37,7 +34,6 @@ def _states(hx: Hidden) -> dict[str, Staged]:
 
 def _stacked(
     kind: str,
-    stage: Stage,
     x: Staged,
     hx: Hidden,
     params: Sequence[Staged],
@@ -49,7 +45,7 @@ def _stacked(
     batch_first: bool,
 ) -> list[Staged]:
     """Layers on top of each other, each in one or two directions: outputs and last states."""
-    states = _states(hx)
+    stage, states = x.stage, _states(hx)
     single = x.ndim == 2
     if single:
         x = stage.reshape(x, (x.shape[0], 1, x.shape[1]))
@@ -72,7 +68,7 @@ def _stacked(
                 values.append(done[key])
         x = outputs[0] if ways == 1 else stage.block("Concat", *outputs, axis=-1)
         if layer < num_layers - 1:
-            x = dropout(stage, x, rate, train)
+            x = dropout(x, rate, train)
     y = stage.reshape(x, (x.shape[0], x.shape[2])) if single else x
     y = stage.transpose(y, (1, 0, 2)) if batch_first and not single else y
     ends = [stage.block("Stack", *values, axis=0) for values in last.values()]
@@ -83,7 +79,6 @@ def _stacked(
 
 def _step(
     kind: str,
-    _: Stage,
     x: Staged,
     hx: Hidden,
     from_x: Staged,

@@ -15,7 +15,6 @@ from gradwire.runtime.interchange.importing.torch.operators.shapes import cat
 from gradwire.runtime.interchange.importing.torch.operators.table import Operator, axes, enter
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 Dim: TypeAlias = "int | Sequence[int] | None"
@@ -38,7 +37,7 @@ def _reduced(kind: str, x: Staged, dim: Dim = None, keepdim: bool = False) -> St
 def _typed(reduced: Callable[..., Staged], of_bool: str = "bool") -> Operator:
     """In a dtype, and with results in it, where one is given; booleans in one of their own."""
 
-    def row(_: Stage, x: Staged, *args: Any, dtype: str | None = None, **more: Any) -> Staged:
+    def row(x: Staged, *args: Any, dtype: str | None = None, **more: Any) -> Staged:
         own = of_bool if x.dtype == "bool" else x.dtype
         y = reduced(x.stage.cast(x, dtype or own), *args, **more)
         return y if dtype is None else x.stage.cast(y, dtype)
@@ -51,14 +50,11 @@ def _sum(kind: str, of_bool: str = "bool") -> Operator:
 
 
 def _truth(kind: str) -> Operator:
-    return lambda stage, x, dim=None, keepdim=False: _reduced(
-        kind, stage.cast(x, "bool"), dim, keepdim
-    )
+    return lambda x, dim=None, keepdim=False: _reduced(kind, x.stage.cast(x, "bool"), dim, keepdim)
 
 
 def _variance(root: bool) -> Callable[..., Staged]:
     def row(
-        stage: Stage,
         x: Staged,
         dim: Dim | bool = None,
         correction: float | bool | None = 1,
@@ -71,17 +67,17 @@ def _variance(root: bool) -> Callable[..., Staged]:
         less = 1.0 if correction is None else float(correction)
         over = axes(dim, x.ndim)
         if math.prod(x.shape[axis] for axis in over) == less == 1:
-            stage.remark("note", TOO_FEW)
+            x.stage.remark("note", TOO_FEW)
         return reductions.variance(x, over, less, keepdim, root)
 
     return row
 
 
 def _with_mean(row: Callable[..., Staged]) -> Operator:
-    def both(stage: Stage, x: Staged, dim: Dim | bool = None, **more: Any) -> list[Staged]:
+    def both(x: Staged, dim: Dim | bool = None, **more: Any) -> list[Staged]:
         over = axes(None if isinstance(dim, bool) else dim, x.ndim)
         mean = put("Mean", x, axis=over, keepdims=more.get("keepdim", False))
-        return [row(stage, x, dim, **more), mean]
+        return [row(x, dim, **more), mean]
 
     return both
 
@@ -113,9 +109,9 @@ enter({
     "sum": _sum("Sum", "int64"), "prod": _sum("Prod", "int64"), "mean": _sum("Mean"),
     "amax": _sum("Max"), "amin": _sum("Min"), "logsumexp": _sum("LogSumExp"),
     "any": _truth("AnyTrue"), "all": _truth("AllTrue"),
-    "nansum": lambda _, x, *args, **more: _sum("Sum", "int64")(_, _without_nan(x), *args, **more),
-    "count_nonzero": lambda _, x, dim=None: _reduced("Sum", _counted(x), dim),
-    "aminmax": lambda _, x, *, dim=None, keepdim=False: [
+    "nansum": lambda x, *args, **more: _sum("Sum", "int64")(_without_nan(x), *args, **more),
+    "count_nonzero": lambda x, dim=None: _reduced("Sum", _counted(x), dim),
+    "aminmax": lambda x, *, dim=None, keepdim=False: [
         _reduced(kind, x, dim, keepdim) for kind in ("Min", "Max")
     ],
     "var.correction var.dim var": _variance(root=False),
@@ -125,12 +121,12 @@ enter({
     "norm linalg_vector_norm": _typed(lambda x, order=2, dim=None, keepdim=False: (
         reductions.norm(x, order, _over(x, dim), keepdim)
     )),
-    "dist": lambda _, a, b, p=2: reductions.norm(a - b, p),
+    "dist": lambda a, b, p=2: reductions.norm(a - b, p),
     "cumsum": _typed(partial(reductions.running, "CumulativeSum"), "int64"),
     "cumprod": _typed(partial(reductions.running, "CumulativeProduct")),
-    "logcumsumexp": lambda _, x, dim: reductions.running_log_sum_exp(x, dim),
-    "diff": lambda _, x, n=1, dim=-1, prepend=None, append=None: reductions.differences(
+    "logcumsumexp": reductions.running_log_sum_exp,
+    "diff": lambda x, n=1, dim=-1, prepend=None, append=None: reductions.differences(
         cat([part for part in (prepend, x, append) if part is not None], dim), dim, n
     ),
-    "trace": lambda _, x: put("Sum", diagonal(x)),
+    "trace": lambda x: put("Sum", diagonal(x)),
 })  # fmt: skip

@@ -18,7 +18,6 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
 )
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import Staged
 
 VIEWS = frozenset(
@@ -31,7 +30,7 @@ VIEWS = frozenset(
 """Operators whose results share the memory of their first argument."""
 
 
-def same(stage: Stage, x: Staged, *_: Any, **__: Any) -> Staged:
+def same(x: Staged, *_: Any, **__: Any) -> Staged:
     """The same numbers."""
     return x
 
@@ -41,22 +40,20 @@ def cat(tensors: Sequence[Staged], dim: int = 0) -> Staged:
     return shapes.concat([x for x in tensors if x.shape != (0,)] or tensors, dim)
 
 
-def repeat_interleave(
-    stage: Stage, x: Staged, repeats: int, dim: int | None = None, **_: Any
-) -> Staged:
+def repeat_interleave(x: Staged, repeats: int, dim: int | None = None, **_: Any) -> Staged:
     """Each element several times in a row."""
     return shapes.repeat(x, repeats, dim)
 
 
 @operator("to", "_to_copy", "to.device", "to.dtype_layout", "to.prim_Device", "to.prim_dtype")
-def _to(stage: Stage, x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
+def _to(x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
     """In another dtype, where one is given; all devices are one."""
     wanted = dtype if dtype is not None else next((a for a in args if isinstance(a, str)), None)
-    return x if wanted is None else stage.cast(x, wanted)
+    return x if wanted is None else x.stage.cast(x, wanted)
 
 
 @operator("view.dtype")
-def _view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
+def _view_dtype(x: Staged, dtype: str) -> Staged:
     """The same bits as another dtype: no block for that; as its own, it stops the gradient."""
     if dtype == x.dtype:
         return stopped(x, "view(dtype)") if x.is_float else x
@@ -64,7 +61,7 @@ def _view_dtype(stage: Stage, x: Staged, dtype: str) -> Staged:
 
 
 @operator("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
-def _split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
+def _split(x: Staged, size: int | Sequence[int], dim: int = 0) -> list[Staged]:
     """Parts of a length, or of given lengths, along an axis."""
     length = x.shape[dim]
     if isinstance(size, int):
@@ -73,29 +70,31 @@ def _split(stage: Stage, x: Staged, size: int | Sequence[int], dim: int = 0) -> 
 
 
 @operator("tensor_split.sections")
-def _equal(stage: Stage, x: Staged, sections: int, dim: int = 0) -> list[Staged]:
+def _equal(x: Staged, sections: int, dim: int = 0) -> list[Staged]:
     """A number of parts, the first ones longer by one where they can't be equal."""
     return shapes.split(x, [len(p) for p in np.array_split(range(x.shape[dim]), sections)], dim)
 
 
 @operator("tensor_split.tensor_indices_or_sections")
-def _split_at(stage: Stage, x: Staged, where: Staged, dim: int = 0) -> list[Staged]:
+def _split_at(x: Staged, where: Staged, dim: int = 0) -> list[Staged]:
     """A number of parts, or parts that end at indices, known at import."""
-    given = stage.numbers(where, "tensor_split")
+    given = x.stage.numbers(where, "tensor_split")
     if not given.ndim:
-        return _equal(stage, x, int(given), dim)
+        return _equal(x, int(given), dim)
     ends = given.tolist()
-    return [stage.cut(x, dim, a, b) for a, b in zip([0, *ends], [*ends, x.shape[dim]], strict=True)]
+    return [
+        x.stage.cut(x, dim, a, b) for a, b in zip([0, *ends], [*ends, x.shape[dim]], strict=True)
+    ]
 
 
 @operator("narrow")
-def _narrow(stage: Stage, x: Staged, dim: int, start: int, length: int) -> Staged:
+def _narrow(x: Staged, dim: int, start: int, length: int) -> Staged:
     start %= x.shape[dim] + (start >= 0)
-    return stage.cut(x, dim, start, start + length)
+    return x.stage.cut(x, dim, start, start + length)
 
 
 @operator("rot90")
-def _rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
+def _rot90(x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) -> Staged:
     """Turned by quarters from the first of two axes to the second."""
     first, second = axes(dims, x.ndim)
     if k % 4 == 2:
@@ -106,18 +105,15 @@ def _rot90(stage: Stage, x: Staged, k: int = 1, dims: Sequence[int] = (0, 1)) ->
 
 
 @operator("roll")
-def _roll(
-    stage: Stage, x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
-) -> Staged:
+def _roll(x: Staged, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Staged:
     if not isinstance(dims, int) and not dims:
-        return stage.reshape(shapes.roll(shapes.flatten(x), pairs(shifts, 1), (0,)), x.shape)
+        return x.stage.reshape(shapes.roll(shapes.flatten(x), pairs(shifts, 1), (0,)), x.shape)
     along = axes(dims, x.ndim)
     return shapes.roll(x, pairs(shifts, len(along)), along)
 
 
 @operator("as_strided")
 def as_strided(
-    stage: Stage,
     x: Staged,
     size: Sequence[int],
     stride: Sequence[int],
@@ -135,7 +131,7 @@ def as_strided(
     at = np.minimum(np.searchsorted(lined, wanted), max(0, lined.size - 1))
     if (np.diff(lined) == 0).any() or not np.array_equal(lined[at] if lined.size else own, wanted):
         raise UnsupportedError("as_strided", "its places in memory are not those of one tensor")
-    return stage.take(shapes.flatten(x), order[at], 0)
+    return x.stage.take(shapes.flatten(x), order[at], 0)
 
 
 def _in_memory(
@@ -147,7 +143,7 @@ def _in_memory(
     return places
 
 
-def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
+def _squeeze(x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
     """Axes that are longer stay."""
     if dim is None or not x.ndim:
         return shapes.squeeze(x)
@@ -155,10 +151,10 @@ def _squeeze(_: Stage, x: Staged, dim: int | Sequence[int] | None = None) -> Sta
     return shapes.squeeze(x, [axis for axis in several if x.shape[axis] == 1])
 
 
-def _repeated_places(stage: Stage, repeats: Staged, **_: Any) -> Staged:
+def _repeated_places(repeats: Staged, **_: Any) -> Staged:
     """Each place as often as is said there, known at import."""
-    times = stage.numbers(repeats, "repeat_interleave")
-    return stage.constant(np.repeat(np.arange(times.size), times))
+    times = repeats.stage.numbers(repeats, "repeat_interleave")
+    return repeats.stage.constant(np.repeat(np.arange(times.size), times))
 
 
 def _matrix(x: Staged) -> Staged:
@@ -168,52 +164,49 @@ def _matrix(x: Staged) -> Staged:
 enter({
     "alias clone contiguous lift lift_fresh lift_fresh_copy resolve_conj resolve_neg": same,
     "positive pin_memory conj _conj": same,
-    "to.other type_as": lambda stage, x, other, *_, **__: stage.cast(x, other.dtype),
-    "view reshape _unsafe_view view_copy": lambda _, x, shape: shapes.reshape(x, shape),
-    "view_as reshape_as": lambda stage, x, other: stage.reshape(x, other.shape),
-    "flatten": lambda _, x, start_dim=0, end_dim=-1: shapes.flatten(x, start_dim, end_dim),
-    "ravel": lambda _, x: shapes.flatten(x),
-    "unflatten": lambda _, x, dim, sizes, *__: shapes.unflatten(x, dim, sizes),
-    "permute permute_copy": lambda stage, x, dims: stage.transpose(x, dims),
-    "movedim moveaxis": lambda _, x, source, destination: shapes.move(x, source, destination),
-    "transpose swapaxes swapdims": lambda _, x, dim0, dim1: shapes.swap(x, dim0, dim1),
-    "t numpy_T": lambda _, x: shapes.reverse(x),
-    "mT matrix_H adjoint": lambda _, x: shapes.swap(x, -2, -1),
-    "unsqueeze": lambda _, x, dim: shapes.unsqueeze(x, (dim,)),
+    "to.other type_as": lambda x, other, *_, **__: x.stage.cast(x, other.dtype),
+    "view reshape _unsafe_view view_copy": shapes.reshape,
+    "view_as reshape_as": lambda x, other: x.stage.reshape(x, other.shape),
+    "flatten ravel": shapes.flatten,
+    "unflatten": lambda x, dim, sizes, *__: shapes.unflatten(x, dim, sizes),
+    "permute permute_copy": lambda x, dims: x.stage.transpose(x, dims),
+    "movedim moveaxis": shapes.move,
+    "transpose swapaxes swapdims": shapes.swap,
+    "t numpy_T": shapes.reverse,
+    "mT matrix_H adjoint": lambda x: shapes.swap(x, -2, -1),
+    "unsqueeze": lambda x, dim: shapes.unsqueeze(x, (dim,)),
     "squeeze": _squeeze,
-    "expand broadcast_to": lambda _, x, size, implicit=False: shapes.broadcast(x, size),
-    "expand_as": lambda stage, x, other: stage.broadcast(x, other.shape),
-    "broadcast_tensors": lambda _, tensors: shapes.together(tensors),
-    "meshgrid": lambda _, tensors, indexing="ij": shapes.meshgrid(tensors, indexing == "xy"),
-    "repeat tile": lambda _, x, repeats: shapes.tile(x, repeats),
+    "expand broadcast_to": lambda x, size, implicit=False: shapes.broadcast(x, size),
+    "expand_as": lambda x, other: x.stage.broadcast(x, other.shape),
+    "broadcast_tensors": shapes.together,
+    "meshgrid": lambda tensors, indexing="ij": shapes.meshgrid(tensors, indexing == "xy"),
+    "repeat tile": shapes.tile,
     "repeat_interleave.self_int": repeat_interleave,
     "repeat_interleave.Tensor": _repeated_places,
-    "cat concat concatenate": lambda _, tensors, dim=0: cat(tensors, dim),
-    "stack": lambda _, tensors, dim=0: shapes.stack(tensors, dim),
-    "hstack": lambda _, tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
-    "column_stack": lambda stage, tensors: cat(
-        [x if x.ndim > 1 else stage.reshape(x, (x.size, 1)) for x in tensors], 1
+    "cat concat concatenate": cat,
+    "stack": shapes.stack,
+    "hstack": lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
+    "column_stack": lambda tensors: cat(
+        [x if x.ndim > 1 else x.stage.reshape(x, (x.size, 1)) for x in tensors], 1
     ),
-    "vstack": lambda _, tensors: cat([_matrix(x) for x in tensors]),
-    "block_diag": lambda _, tensors: shapes.block_diagonal([_matrix(x) for x in tensors]),
-    "chunk unsafe_chunk": lambda stage, x, chunks, dim=0: _split(
-        stage, x, -(-x.shape[dim] // chunks), dim
-    ),
-    "unbind": lambda _, x, dim=0: shapes.unstack(x, dim),
-    "select select_copy": lambda stage, x, dim, index: stage.select(x, dim, index),
-    "slice slice_copy": lambda stage, x, dim=0, start=None, end=None, step=1: stage.cut(
+    "vstack": lambda tensors: cat([_matrix(x) for x in tensors]),
+    "block_diag": lambda tensors: shapes.block_diagonal([_matrix(x) for x in tensors]),
+    "chunk unsafe_chunk": lambda x, chunks, dim=0: _split(x, -(-x.shape[dim] // chunks), dim),
+    "unbind": lambda x, dim=0: shapes.unstack(x, dim),
+    "select select_copy": lambda x, dim, index: x.stage.select(x, dim, index),
+    "slice slice_copy": lambda x, dim=0, start=None, end=None, step=1: x.stage.cut(
         x, dim, start, end, step
     ),
-    "flip": lambda _, x, dims: shapes.flip(x, dims),
-    "fliplr": lambda _, x: shapes.flip(x, (1,)),
-    "diagonal": lambda _, x, offset=0, dim1=0, dim2=1: shapes.diagonal(x, offset, dim1, dim2),
-    "diag": lambda _, x, diagonal=0: (
+    "flip": shapes.flip,
+    "fliplr": lambda x: shapes.flip(x, (1,)),
+    "diagonal": shapes.diagonal,
+    "diag": lambda x, diagonal=0: (
         shapes.diagonal(x, diagonal) if x.ndim == 2 else shapes.on_diagonal(x, diagonal)
     ),
-    "diag_embed": lambda _, x, offset=0, dim1=-2, dim2=-1: shapes.move(
+    "diag_embed": lambda x, offset=0, dim1=-2, dim2=-1: shapes.move(
         shapes.on_diagonal(x, offset), (-2, -1), (dim1, dim2)
     ),
-    "unfold": lambda _, x, dimension, size, step: (
+    "unfold": lambda x, dimension, size, step: (
         shapes.windows(x, dimension, size, step) if x.ndim else shapes.flatten(x)
     ),
 })  # fmt: skip

@@ -1,22 +1,20 @@
 """The table itself: functions by the names of aten operators, and what their arguments mean.
 
-A function takes the stage and the operator's arguments as its schema orders them. Tensors are
-staged values, dtypes the names of ours; devices, layouts, formats of memory and generators are
-None. An overload of its own, ``max.dim``, comes before the operator, ``max``.
+A row takes the operator's arguments as its schema orders them, and the stage before them where no
+tensor may be among these: ``with_stage``. Tensors are staged values, dtypes the names of ours;
+devices, layouts, formats of memory and generators are None. An overload of its own, ``max.dim``,
+comes before the operator, ``max``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
-
-if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.stage import Stage
 
 Number: TypeAlias = "bool | int | float"
 Operand: TypeAlias = "Staged | bool | int | float"
@@ -45,37 +43,36 @@ DTYPES = {
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
-def operator(*names: str) -> Callable[[_Function], _Function]:
+def operator(*names: str, with_stage: bool = False) -> Callable[[_Function], _Function]:
     """Enter a function into the table under the names of the operators that it puts up."""
 
     def entered(function: _Function) -> _Function:
-        enter({" ".join(names): function})
+        enter({" ".join(names): function}, with_stage)
         return function
 
     return entered
 
 
-def enter(rows: Mapping[str, Operator]) -> None:
+def enter(rows: Mapping[str, Operator], with_stage: bool = False) -> None:
     """Enter functions into the table by the names, one or several, of what they put up."""
     for names, row in rows.items():
         for name in names.split():
             assert name not in _TABLE, name
-            _TABLE[name] = row
+            _TABLE[name] = row if with_stage else _without_stage(row)
 
 
 def find(name: str) -> Operator | None:
-    """The function for an operator, ``add.Tensor``; None where the table has none."""
+    """The row of an operator, ``add.Tensor``, as one that takes the stage; None for no row."""
     return _TABLE.get(name) or _TABLE.get(name.partition(".")[0])
 
 
-def meaning(function: Operator) -> Operator:
-    """The row of a meaning that takes what the operator does."""
-    return lambda _, *args, **more: function(*args, **more)
+def _without_stage(row: Operator) -> Operator:
+    return lambda _, *args, **more: row(*args, **more)
 
 
 def of_pair(function: Operator) -> Operator:
     """The row of a meaning of two operands, see ``pair``."""
-    return lambda stage, a, b, *args, **more: function(*pair(stage, a, b), *args, **more)
+    return lambda a, b, *args, **more: function(*pair(a, b), *args, **more)
 
 
 def kind_of(dtype: str) -> int:
@@ -83,20 +80,22 @@ def kind_of(dtype: str) -> int:
     return _KINDS[np.dtype(dtype).kind]
 
 
-def like(stage: Stage, number: Operand, x: Staged) -> Staged:
+def like(number: Operand, x: Staged) -> Staged:
     """A number as PyTorch takes it beside ``x``: in its dtype, unless its own kind is higher."""
     if isinstance(number, Staged):
         return number
     own = "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float32"
-    return stage.constant(np.asarray(number, x.dtype if kind_of(own) <= kind_of(x.dtype) else own))
+    return x.stage.constant(
+        np.asarray(number, x.dtype if kind_of(own) <= kind_of(x.dtype) else own)
+    )
 
 
-def pair(stage: Stage, a: Operand, b: Operand) -> tuple[Staged, Staged]:
+def pair(a: Operand, b: Operand) -> tuple[Staged, Staged]:
     """Two operands as values, where a tensor without axes gives way to one with them."""
     reference = a if isinstance(a, Staged) else b
     if not isinstance(reference, Staged):
         raise UnsupportedError("arithmetic", "both operands are plain numbers")
-    a, b = like(stage, a, reference), like(stage, b, reference)
+    stage, a, b = reference.stage, like(a, reference), like(b, reference)
     if a.ndim and not b.ndim and kind_of(b.dtype) <= kind_of(a.dtype):
         b = stage.cast(b, a.dtype)
     elif b.ndim and not a.ndim and kind_of(a.dtype) <= kind_of(b.dtype):

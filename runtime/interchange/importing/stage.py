@@ -31,7 +31,6 @@ from gradwire.runtime.interchange.importing.imported import (
 from gradwire.runtime.interchange.importing.paging import Paging
 from gradwire.runtime.interchange.importing.scopes import ModuleScope, Part, own_name
 from gradwire.runtime.interchange.importing.settling import settle
-from gradwire.runtime.interchange.importing.shaping import Shaping
 from gradwire.runtime.interchange.importing.staged import (
     Staged,
     StagedBlock,
@@ -61,7 +60,7 @@ CHOSEN = (
 """What numbers that decide something mean for what they are computed from."""
 
 
-class Stage(Shaping):
+class Stage:
     """A diagram under construction.
 
     Everything that is put up belongs to the current scope, which ``at`` sets, and is marked with
@@ -151,7 +150,7 @@ class Stage(Shaping):
             given = {"value": array, "dtype": dtype}
         assert shape is not None and dtype is not None
         sample = None if stand_in else array
-        return self._leaf("Input", name, shape, dtype, sample, self._root, given)
+        return self._leaf("Input", name, self._traced_leaf(shape, dtype), sample, given)
 
     def variable(
         self,
@@ -169,8 +168,8 @@ class Stage(Shaping):
         value = array if isinstance(array, Tensor) else Tensor(array)
         array = value.array
         given = {"value": value, "dtype": value.dtype, "trainable": trainable}
-        own = own or own_name(name, module)
-        return self._variable(name, array.shape, array.dtype.name, array, module, own, given)
+        leaf = self._traced_leaf(array.shape, array.dtype.name)
+        return self._leaf("Variable", name, leaf, array, given, module, own)
 
     def drawn(
         self,
@@ -187,8 +186,8 @@ class Stage(Shaping):
         ``more`` are other parameters of the Variable block; see ``variable``.
         """
         given = {"shape": tuple(shape), "initialiser": initialiser, "dtype": dtype, **more}
-        own = own or own_name(name, module)
-        return self._variable(name, tuple(shape), dtype, None, module, own, given)
+        leaf = self._traced_leaf(shape, dtype)
+        return self._leaf("Variable", name, leaf, None, given, module, own)
 
     def block(self, kind: str, *inputs: Staged | None, name: str = "", **parameters: Any) -> Staged:
         """The only output of a new block; None leaves an input open.
@@ -212,6 +211,61 @@ class Stage(Shaping):
             require_holdable(values, kind)
             return tuple(self.constant(array) for array in self._computed(values))
         return self._put_up(block, given, name, values)
+
+    # ---- the same numbers in other shapes, where something would change at all ---------------
+
+    def cast(self, x: Staged, dtype: str) -> Staged:
+        """``x`` in another dtype; itself where it has it."""
+        return x if x.dtype == dtype else self.block("Cast", x, dtype=dtype)
+
+    def reshape(self, x: Staged, shape: Sequence[int]) -> Staged:
+        """``x`` in another shape; itself where it has it."""
+        shape = tuple(int(length) for length in shape)
+        source = x.source
+        if source is not None and source.block.type_name() == "Reshape":
+            before = source.inputs["x"]
+            x = before if before.shape == shape else x
+        return x if x.shape == shape else self.block("Reshape", x, shape=shape)
+
+    def transpose(self, x: Staged, order: Sequence[int]) -> Staged:
+        """The axes of ``x`` in another order; itself where they are in it."""
+        perm = tuple(int(axis) % x.ndim for axis in order)
+        return x if perm == tuple(range(x.ndim)) else self.block("Transpose", x, perm=perm)
+
+    def broadcast(self, x: Staged, shape: Sequence[int]) -> Staged:
+        """``x`` repeated to a shape; itself where it has it."""
+        shape = tuple(int(length) for length in shape)
+        return x if x.shape == shape else self.block("Broadcast", x, shape=shape)
+
+    def take(self, x: Staged, indices: Any, axis: int) -> Staged:
+        """Elements of ``x`` at integer indices, given as a value or as numbers, along an axis."""
+        picked = indices
+        if not isinstance(indices, Staged):
+            picked = self.constant(np.asarray(indices, np.int64))
+        return self.block("Gather", x, picked, axis=axis % x.ndim)
+
+    def cut(
+        self, x: Staged, axis: int, start: int | None, stop: int | None, step: int = 1
+    ) -> Staged:
+        """``x[start:stop:step]`` along an axis, with Python's meaning of the bounds."""
+        axis %= x.ndim
+        places = range(*slice(start, stop, step).indices(x.shape[axis]))
+        if places == range(x.shape[axis]):
+            return x
+        if step != 1:
+            return self.take(x, list(places), axis)
+        begin, size = [0] * x.ndim, [-1] * x.ndim
+        begin[axis], size[axis] = (places.start if len(places) else 0), len(places)
+        return self.block("Slice", x, begin=tuple(begin), size=tuple(size))
+
+    def select(self, x: Staged, axis: int, index: int) -> Staged:
+        """``x[index]`` along an axis, which is left out."""
+        axis %= x.ndim
+        index %= x.shape[axis]
+        part = self.cut(x, axis, index, index + 1)
+        return self.reshape(part, part.shape[:axis] + part.shape[axis + 1 :])
+
+    # ---- losses, outputs and loops -------------------------------------------------------------
 
     def loss(self, x: Staged, name: str = "loss", **parameters: Any) -> Staged:
         """Mark a value as a loss, on the main page; ``parameters`` are those of the Loss block."""
@@ -416,37 +470,23 @@ class Stage(Shaping):
         self,
         kind: str,
         name: str,
-        shape: Shape,
-        dtype: str,
+        value: Value,
         array: Array | None,
-        scope: ModuleScope,
         given: Mapping[str, Any],
+        module: Sequence[str] = (),
+        own: str = "",
     ) -> Staged:
-        value = self._traced_leaf(shape, dtype)
+        """Put up the block of an input or a variable, of which numbers may be known."""
         if array is not None:
             self._samples[value] = array
+        if kind == "Variable" and given.get("trainable", True):
+            self._trained.add(value)
         written = {"written": self._written} if self._written else {}
         block = registry().get(kind)(**given, **written)
-        staged = StagedBlock(block, {}, scope, name, parameter=name)
+        own = own or own_name(name, module)
+        staged = StagedBlock(block, {}, self._root.at(module), own, parameter=name)
         self._blocks.append(staged)
         return Staged(self, value, staged)
-
-    def _variable(
-        self,
-        name: str,
-        shape: Shape,
-        dtype: str,
-        array: Array | None,
-        module: Sequence[str],
-        own: str,
-        given: Mapping[str, Any],
-    ) -> Staged:
-        staged = self._leaf("Variable", own, shape, dtype, array, self._root.at(module), given)
-        assert staged.source is not None
-        staged.source.parameter = name
-        if given.get("trainable", True):
-            self._trained.add(staged.value)
-        return staged
 
     def _page_input(self, name: str, shape: Shape, dtype: str) -> Staged:
         staged = StagedBlock(PageInput(), {}, self._scope, name)

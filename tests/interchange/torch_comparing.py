@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import gradwire as gw
-from gradwire.runtime.interchange.importing.torch.program import import_pt2
+from gradwire.runtime.interchange.importing.torch.exported.program import import_pt2
 from tests.interchange.torch_models import inputs_of
 
 if TYPE_CHECKING:

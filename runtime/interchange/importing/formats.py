@@ -65,7 +65,7 @@ def _named(name: str) -> Callable[..., Any]:
 FORMATS: tuple[Format, ...] = (
     Format("ONNX", (".onnx",), "onnx.recognition:is_onnx", "onnx.importing:import_onnx",
            ("google.protobuf", "onnx")),
-    Format("PyTorch", (".pt2",), "torch.recognition:is_pt2", "torch.program:import_pt2"),
+    Format("PyTorch", (".pt2",), "torch.recognition:is_pt2", "torch.exported.program:import_pt2"),
     Format("Keras", (".keras",), "keras.recognition:is_keras", "keras.importer:import_keras",
            ("h5py",)),
     Format("TensorFlow SavedModel", (".pb",), "tensorflow.recognition:is_saved_model",

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import torch
 
+from gradwire.runtime.interchange.importing.torch.nested import each
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.performing import HANDLED
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Kwargs,
+        Node,
+        OpOverload,
+        Tensor,
+    )
 
 _EQUAL = (
     "What comes back through its vectors is divided by differences of {0}: it is not finite where "
@@ -22,7 +32,7 @@ CAVEATS = {
 """What is said besides of operators whose gradient is not finite everywhere."""
 
 
-def name_of(operator: Any) -> str:
+def name_of(operator: OpOverload) -> str:
     """What an operator is called, ``add.Tensor``; with its library where that is not ATen."""
     space, _, name = operator._schema.name.partition("::")
     overload = operator._overloadname
@@ -30,7 +40,7 @@ def name_of(operator: Any) -> str:
     return base if overload in ("", "default") else f"{base}.{overload}"
 
 
-def is_leaf(tensor: Any) -> bool | None:
+def is_leaf(tensor: Tensor) -> bool | None:
     """Whether a tensor is a leaf; None for one that PyTorch lets nobody differentiate."""
     try:
         return bool(tensor.is_leaf)
@@ -38,7 +48,7 @@ def is_leaf(tensor: Any) -> bool | None:
         return None
 
 
-def node_of(tensor: Any) -> Any:
+def node_of(tensor: Tensor) -> Node | None:
     """The node that made a tensor; None for a leaf, and where PyTorch lets nobody differentiate."""
     try:
         return tensor.grad_fn
@@ -52,7 +62,7 @@ def has_rule(name: str) -> bool:
     return bool(find(name) or find(f"{base.rstrip('_')}.{overload}") or base in HANDLED)
 
 
-def is_composite(operator: Any) -> bool:
+def is_composite(operator: OpOverload) -> bool:
     """Whether blocks are known only for the operators that this one consists of."""
     name = name_of(operator)
     if name == "narrow.Tensor":  # begins at a number that the run computes
@@ -64,18 +74,18 @@ def is_composite(operator: Any) -> bool:
     return has
 
 
-def base_of(tensor: Any) -> Any:
+def base_of(tensor: Tensor) -> Tensor:
     """The tensor that one is a view of, as autograd has it; by default itself."""
     return tensor._base if tensor._is_view() else tensor
 
 
-def lies_like(a: Any, b: Any) -> bool:
+def lies_like(a: Tensor, b: Tensor) -> bool:
     """Whether the elements of two tensors of one memory have the same places in it."""
     of_a = a.shape, a.stride(), a.storage_offset()
     return bool(of_a == (b.shape, b.stride(), b.storage_offset()))
 
 
-def memory_of(tensor: Any) -> int:
+def memory_of(tensor: Tensor) -> int:
     """Where the numbers of a tensor begin in memory; 0 for one that has none."""
     if tensor.layout != torch.strided or not tensor.numel():
         return 0
@@ -84,7 +94,7 @@ def memory_of(tensor: Any) -> int:
     return place
 
 
-def written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def written_to(operator: OpOverload, args: Args, kwargs: Kwargs) -> list[Tensor]:
     """The tensors among its arguments that an operator writes to, as its schema has it."""
     declared = operator._schema.arguments
     given = {x.name: value for x, value in zip(declared, args, strict=False)} | dict(kwargs)
@@ -92,8 +102,17 @@ def written_to(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     return tensors_in(written)
 
 
-def tensors_in(found: Any) -> list[Any]:
+def tensors_in(nested: object) -> list[Tensor]:
     """The tensors among arguments or results, in order."""
-    if isinstance(found, list | tuple):
-        return [x for each in found for x in tensors_in(each)]
-    return [found] if isinstance(found, torch.Tensor) else []
+    return [x for x in each(nested) if isinstance(x, torch.Tensor)]
+
+
+def nodes_behind(root: Node | None) -> Iterator[Node]:
+    """The nodes of autograd's graph that gradient at one of them may come to, itself the first."""
+    pending, seen = [root], set[object]()
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            yield node
+            pending += [before for before, _ in node.next_functions]

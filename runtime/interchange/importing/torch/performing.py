@@ -6,7 +6,7 @@ one StopGradient stands where it leaves the region for something that gradient r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.errors import GradwireError
@@ -15,11 +15,19 @@ from gradwire.runtime.flow.checks.leaving import CURES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
+from gradwire.runtime.interchange.importing.torch.nested import each, mapped
 from gradwire.runtime.interchange.importing.torch.operators.families import find
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS, as_strided
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Call,
+        Kwargs,
+        Program,
+        Tensor,
+    )
 
 Results: TypeAlias = "list[TrackedTensor]"
 _DETACHING = frozenset({"detach", "detach_copy"})
@@ -37,7 +45,7 @@ class Performer:
         self.no_grad: Cut | None = None
         """What turned gradient off here, if anything did."""
 
-    def perform(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Results:
+    def perform(self, name: str, args: Args, kwargs: Kwargs) -> Results:
         """The results of an operator, ``add.TrackedTensor``. Raises UnsupportedError."""
         base, _, overload = name.partition(".")
         if isinstance(kwargs.get("out"), TrackedTensor):
@@ -52,19 +60,18 @@ class Performer:
         function = function or find(_FUNCTIONAL.get(plain, ""))
         if function is None:
             raise UnsupportedError(f"aten.{base}", "no blocks for it are known")
-        self.settle_all((args, kwargs))
-        given = list(_tensors((args, kwargs)))
+        everything = [*args, *kwargs.values()]
+        self.settle_all(everything)
         values = _read(args)
         more = {key: _read(value) for key, value in kwargs.items()}
         results = self._called(base, lambda: function(self.stage, *values, **more))
-        live, cut = self._fate(given)
+        live, cut = self.fate(everything)
         if plain != base and plain not in VIEWS:  # squeeze_ gives a view, in the tensor's place
             return [self._written(args[0], results, live, cut)]
         made = [self._made(value, live, cut) for value in results]
         if base in _APART:
             made = [
-                self._made(value, *self._fate([x]))
-                for value, x in zip(results, args[0], strict=True)
+                self._made(value, *self.fate(x)) for value, x in zip(results, args[0], strict=True)
             ]
         if plain in VIEWS and isinstance(args[0], TrackedTensor):
             for i, tensor in enumerate(made):
@@ -139,19 +146,16 @@ class Performer:
         if x.cut is not None:
             x.value, x.cut = self._put_up(value, x.cut), None
 
-    def settle_all(self, arguments: Any) -> None:
+    def settle_all(self, arguments: object) -> None:
         """The same for all tensors among arguments, but for the cut of the region that runs."""
         for x in _tensors(arguments):
             if self.no_grad is None or x.cut not in (None, self.no_grad):
                 x.read()
                 self.settle(x)
 
-    def fate(self, arguments: Any) -> tuple[bool, Cut | None]:
+    def fate(self, arguments: object) -> tuple[bool, Cut | None]:
         """Whether results of these arguments are live, and the cut that they keep in mind."""
-        return self._fate(list(_tensors(arguments)))
-
-    def _fate(self, given: Sequence[TrackedTensor]) -> tuple[bool, Cut | None]:
-        """Whether results of these tensors are live, and the cut that they keep in mind."""
+        given = list(_tensors(arguments))
         live = any(x.live for x in given)
         if self.no_grad is None:
             return live, None
@@ -159,7 +163,7 @@ class Performer:
         may_pass = live or any(isinstance(x.value, Staged) and passes(x.value) for x in given)
         return False, known or (self.no_grad if may_pass else None)
 
-    def _called(self, name: str, call: Callable[[], Any]) -> list[Any]:
+    def _called(self, name: str, call: Call) -> list[Any]:
         try:
             with self.stage.operation(name):
                 found = call()
@@ -192,7 +196,7 @@ class Performer:
             return TrackedTensor(value)
         return TrackedTensor(value, live, cut)
 
-    def shown(self, base: TrackedTensor, view: Any) -> TrackedTensor:
+    def shown(self, base: TrackedTensor, view: Tensor) -> TrackedTensor:
         """What stands for a view of torch's, which has its numbers where they lie in its base."""
         lies = view._base.stride(), view._base.storage_offset()
         place = view.shape, view.stride(), view.storage_offset()
@@ -210,7 +214,7 @@ class Performer:
         view.of, view.show, view.changes = of, show, of.root.changes
 
     def _shower(
-        self, function: Callable[..., Any], index: int, rest: Any, more: Any
+        self, function: Program, index: int, rest: Args, more: Kwargs
     ) -> Callable[[Staged], Staged]:
         def show(value: Staged) -> Staged:
             found = function(self.stage, value, *rest, **more)
@@ -249,22 +253,14 @@ def _is_random(value: Staged) -> bool:
     return value.source is not None and value.source.block.type_name().startswith("Random")
 
 
-def _tensors(arguments: Any) -> Iterator[TrackedTensor]:
+def _tensors(arguments: object) -> Iterator[TrackedTensor]:
     """All tensors among arguments, in order."""
-    if isinstance(arguments, TrackedTensor):
-        yield arguments
-    elif isinstance(arguments, dict):
-        yield from _tensors(list(arguments.values()))
-    elif isinstance(arguments, list | tuple):
-        for x in arguments:
-            yield from _tensors(x)
+    return (x for x in each(arguments) if isinstance(x, TrackedTensor))
 
 
-def _read(argument: Any) -> Any:
+def _read(argument: object) -> Any:
     """An argument with the values of its tensors."""
-    if isinstance(argument, TrackedTensor):
-        return argument.read()
-    return [_read(x) for x in argument] if isinstance(argument, list | tuple) else argument
+    return mapped(lambda x: x.read() if isinstance(x, TrackedTensor) else x, argument)
 
 
 def failed(error: UnsupportedError, count: int, live: bool = False) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import user_pla
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
+    from gradwire.runtime.interchange.importing.torch.types import Tensor
 
 
 _COPIED = 1 << 20
@@ -26,7 +27,7 @@ _WEIGHTS = {
 _WIDER = {"bfloat16": "float32", "complex64": "float32", "complex128": "float64"}
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
     """Our name of a dtype; bfloat16 is computed as float32, of the same range, and complex numbers
     are pairs.
     """
@@ -34,7 +35,7 @@ def dtype_name(dtype: Any) -> str:
     return "float32" if name.startswith("float8") else _WIDER.get(name, name)
 
 
-def is_plain(tensor: Any) -> bool:
+def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor's numbers are real, and all there."""
     return not (
         tensor.layout != torch.strided
@@ -44,12 +45,12 @@ def is_plain(tensor: Any) -> bool:
     )
 
 
-def encoded(tensor: Any) -> Array:
+def encoded(tensor: Tensor) -> Array:
     """The numbers of any tensor as a plain real array: complex ones as pairs along a last axis."""
     return np.array(shown(tensor))
 
 
-def shown(tensor: Any) -> Array:
+def shown(tensor: Tensor) -> Array:
     """The same where the tensor has them, if it can be: what is written to it shows."""
     plain = dense(tensor.detach())
     plain = plain.dequantize() if plain.is_quantized else plain
@@ -65,24 +66,24 @@ def is_transformed() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def require_numbers(tensor: Any) -> None:
+def require_numbers(tensor: Tensor) -> None:
     """Raise UnsupportedError for what torch.func transforms, which has no numbers of its own."""
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         written = user_place().written
         raise UnsupportedError("torch.func", "what it transforms has no numbers", written=written)
 
 
-def dense(tensor: Any) -> Any:
+def dense(tensor: Tensor) -> Tensor:
     """A tensor with all of its elements."""
     return tensor if tensor.layout == torch.strided else tensor.to_dense()
 
 
-def numbers_of(tensor: Any) -> Array:
+def numbers_of(tensor: Tensor) -> Array:
     """A copy of a tensor's numbers."""
     return np.array(_shown(tensor))
 
 
-def _shown(tensor: Any) -> Array:
+def _shown(tensor: Tensor) -> Array:
     if tensor.is_meta:
         why = "it has no numbers; capture(structure=True) needs none"
         raise UnsupportedError("a tensor on the meta device", why, written=user_place().written)
@@ -95,7 +96,7 @@ def _shown(tensor: Any) -> Array:
     return array
 
 
-def in_short(tensor: Any) -> Measured:
+def in_short(tensor: Tensor) -> Measured:
     """What ``measured`` says of a tensor's numbers; large ones are measured where they are."""
     plain = tensor.detach()
     is_simple = plain.layout == torch.strided and plain.dtype in _WEIGHTS and not plain.is_neg()
@@ -116,7 +117,7 @@ def in_short(tensor: Any) -> Measured:
     return Measured(flat.numel(), _size(whole, rest), added_up(rows), (0, 0, 0))
 
 
-def _size(*parts: Any) -> float:
+def _size(*parts: Tensor) -> float:
     """The root mean square of tensors together, added up by rows so that rounding stays small."""
     norms = [torch.linalg.vector_norm(part, dim=-1).double() for part in parts if part.numel()]
     squares = sum(float(norm.square().sum()) for norm in norms)
@@ -132,7 +133,7 @@ def divided(numbers: Array, scale: float) -> Array:
     return quotient
 
 
-def numbers_or_zeros(tensor: Any) -> Array:
+def numbers_or_zeros(tensor: Tensor) -> Array:
     """The numbers of a tensor; zeros in place of what it has none of."""
     if tensor.is_meta:
         return np.zeros(tuple(tensor.shape), dtype_name(tensor.dtype))

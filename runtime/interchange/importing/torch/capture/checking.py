@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -33,13 +33,14 @@ from gradwire.runtime.interchange.importing.comparing import (
     with_comparison,
 )
 from gradwire.runtime.interchange.importing.torch.capture.draws import with_draws
-from gradwire.runtime.interchange.importing.torch.passing import recomputes
+from gradwire.runtime.interchange.importing.torch.capture.passing import gradients_aside, recomputes
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine import Run
     from gradwire.runtime.interchange.importing.imported import Imported
-    from gradwire.runtime.interchange.importing.torch.passing import GradientSum
+    from gradwire.runtime.interchange.importing.torch.capture.passing import GradientSum
+    from gradwire.runtime.interchange.importing.torch.types import Tensor
 
 VALUE, GRADIENT = 1e-5, 1e-4
 """How far apart numbers of float32 may be, relative to the largest of them."""
@@ -137,7 +138,7 @@ def measured_by(
     return replace(found, diagram=replace(found.diagram, measured=measurements))
 
 
-def gradients_of(loss: Any, trained: Sequence[Any]) -> list[Any]:
+def gradients_of(loss: Tensor, trained: Sequence[Tensor]) -> list[Tensor | None]:
     """The gradients of a loss, whose graph stays; the parameters' own stay as they are.
 
     Raises RuntimeError where the program has freed what PyTorch needs for it.
@@ -222,13 +223,7 @@ class _Comparing:
         return self._located(port, theirs, found) if found else []
 
     def _is_near(
-        self,
-        how_far: float,
-        within: float,
-        loss: str,
-        variable: str,
-        ours: Array,
-        least: float,
+        self, how_far: float, within: float, loss: str, variable: str, ours: Array, least: float
     ) -> bool:
         """Whether numbers differ by rounding alone: a loss, or its gradient of a variable.
 
@@ -409,13 +404,7 @@ class _Comparing:
         )
 
 
-def _by_backward(loss: Any, parameters: Sequence[Any]) -> list[Any]:
-    before = [p.grad for p in parameters]
-    for p in parameters:
-        p.grad = None
-    try:
+def _by_backward(loss: Tensor, parameters: Sequence[Tensor]) -> list[Tensor | None]:
+    with gradients_aside(parameters):
         loss.sum().backward(retain_graph=True)
         return [p.grad for p in parameters]
-    finally:
-        for p, gradient in zip(parameters, before, strict=True):
-            p.grad = gradient

@@ -1,8 +1,10 @@
-"""What random operators drew in a run, and a diagram in which random blocks have these numbers."""
+"""What a run has decided that PyTorch promises nobody: what random operators drew, and the order of
+equal elements; and a diagram in which random blocks have these numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +19,21 @@ from gradwire.runtime.interchange.importing.torch.operators.products import scal
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.model import Diagram
+    from gradwire.runtime.interchange.importing.torch.types import Args, Kwargs, OpOverload, Tensor
 
 _PLAIN = frozenset(
     {"rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "normal", "uniform"}
 )
 _AROUND = frozenset({"normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor"})
 """Those with a mean and a deviation, which are blocks of their own."""
+_ORDERING = frozenset({"argsort", "sort", "topk"})
+"""Those that leave equal elements in any order."""
 _DROPOUTS = frozenset(
     {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "native_dropout"}
 )
 
 
-def drawn_by(name: str, args: Sequence[Any], result: Any) -> Array | None:
+def drawn_by(name: str, args: Args, result: Tensor) -> Array | None:
     """The numbers that the random block of an operator must have had; None where they are lost."""
     numbers = numbers_of(result)
     if name in _AROUND:
@@ -79,3 +84,30 @@ def _place(diagram: Diagram, path: str) -> tuple[str, str]:
         block = diagram.pages[title].blocks[use]
         title = block.page if isinstance(block, PageBlock) else title
     return title, name
+
+
+def order_of_run(
+    name: str, operator: OpOverload, args: Args, kwargs: Kwargs, result: Any
+) -> Array | None:
+    """Where each element of a result stands in the order in which equal elements keep theirs; None
+    where that is its order, or for operators that promise one.
+    """
+    if name not in _ORDERING:
+        return None
+    given: dict[str, Any] = {
+        argument.name: args[place] if place < len(args) else kwargs.get(argument.name)
+        for place, argument in enumerate(operator._schema.arguments)
+    }
+    x, dim = given["self"], -1 if given.get("dim") is None else given["dim"]
+    if not x.ndim or x.is_meta:
+        return None
+    is_falling = given.get("largest") is not False if name == "topk" else given.get("descending")
+    places = result if name == "argsort" else result[1]
+    kept = torch.argsort(x.detach(), dim=dim, descending=bool(is_falling), stable=True)
+    order = torch.argsort(kept, dim=dim).gather(dim, places)
+    count = places.shape[dim]
+    plain = torch.arange(count).view(*[-1 if a == dim % x.ndim else 1 for a in range(x.ndim)])
+    if torch.equal(order.cpu(), plain.expand(places.shape)) or bool((order >= count).any()):
+        return None
+    found: Array = order.cpu().numpy()
+    return found

@@ -6,7 +6,7 @@ forward are known, its value is that of any run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import torch
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
-from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
+from gradwire.runtime.interchange.importing.torch.capture.numbers import is_derived
 from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 from gradwire.runtime.interchange.importing.torch.recorded.asking import FunctionProbe, RecordedCall
 from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, old_of
@@ -22,15 +22,20 @@ from gradwire.runtime.interchange.importing.torch.recorded.edges import Old, old
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
     from gradwire.runtime.interchange.importing.torch.memory import Cut
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Call,
+        EdgeKey,
+        Function,
+        Tensor,
+    )
 
 _TRANSPARENT = frozenset({"BackwardHookFunction"})
 """Functions of torch that pass everything on."""
 _RECOMPUTING = frozenset({"CheckpointFunction"})
 
 
-def applied(
-    recording: CaptureRecording, function: Any, call: Callable[[], Any], args: Sequence[Any]
-) -> Any:
+def applied(recording: CaptureRecording, function: type[Function], call: Call, args: Args) -> Any:
     """The result of a custom function, with its rule put up."""
     if not recording.active or is_transformed():
         return call()
@@ -71,7 +76,7 @@ def applied(
         is_asked = off is None and _is_tracked(given)
         is_unasked = is_cut and not is_asked and function.__name__ not in _RECOMPUTING
 
-        def again(*outputs: Any) -> RecordedCall | None:
+        def again(*outputs: Tensor) -> RecordedCall | None:
             places = {id(x): place for place, x in enumerate(tensors)}
             picks = [places[id(x)] for x in outputs]
             made = RecordedCall(function.apply, args, {}, picks, False, inside.why_not)
@@ -94,10 +99,10 @@ def applied(
 def _record(
     recording: CaptureRecording,
     name: str,
-    outputs: Sequence[Any],
+    outputs: Sequence[Tensor],
     call: RecordedCall | None,
     *,
-    old: Mapping[Any, Old],
+    old: Mapping[EdgeKey, Old],
     since: int,
     cut: Cut | None,
 ) -> None:
@@ -120,7 +125,7 @@ def _record(
 
 
 def _hooked(
-    recording: CaptureRecording, outputs: Sequence[Any], given: Sequence[Any], since: int
+    recording: CaptureRecording, outputs: Sequence[Tensor], given: Sequence[Tensor], since: int
 ) -> None:
     """Put up what backward hooks of a module do to the gradient of each tensor."""
     for output, x in zip(outputs, given, strict=True):
@@ -133,5 +138,5 @@ def _hooked(
         recording.bind(output, made)
 
 
-def _is_tracked(args: Sequence[Any]) -> bool:
+def _is_tracked(args: Args) -> bool:
     return any(isinstance(x, torch.Tensor) and x.requires_grad for x in args)

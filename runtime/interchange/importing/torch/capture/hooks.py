@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.capture.joining import is_derived
+from gradwire.runtime.interchange.importing.torch.capture.numbers import is_derived
 from gradwire.runtime.interchange.importing.torch.inspection import tensors_in
 from gradwire.runtime.interchange.importing.torch.places import place_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
     from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
+    from gradwire.runtime.interchange.importing.torch.types import Call, Hook, Module, Tensor
 
 OUTLIVES = "what reads it would outlive what is recorded of the program"
 """Why no hook of a parameter is read in a live program."""
 
 
 def hooked(
-    recording: CaptureRecording,
-    entry: TrackedTensor,
-    tensor: Any,
-    hook: Callable[[Any], Any],
-    call: Callable[[], Any],
+    recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor, hook: Hook, call: Call
 ) -> Any:
     """Set a hook on a tensor by ``call``, and put up what it does to the gradient."""
     region = recording.regions.hook(tensor, entry, "hook", _written(hook))
@@ -33,14 +29,14 @@ def hooked(
 
 
 def hooked_last(
-    recording: CaptureRecording, entry: TrackedTensor, tensor: Any, *hooks: Any
+    recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor, *hooks: Hook
 ) -> None:
     """Put up what hooks make of a gradient that has been accumulated."""
     written = " and ".join(dict.fromkeys(map(_written, hooks)))
     recording.regions.hook(tensor, entry, "hook", written, is_last=True)
 
 
-def hooked_in_vain(recording: CaptureRecording, module: Any, result: Any) -> None:
+def hooked_in_vain(recording: CaptureRecording, module: Module, result: object) -> None:
     """Put up the hooks of a module on what it gives where gradient is off: nobody has called them,
     so that what they would make of a gradient is not known.
     """
@@ -56,7 +52,7 @@ def hooked_in_vain(recording: CaptureRecording, module: Any, result: Any) -> Non
                 recording.entry(tensor).value = made
 
 
-def _written(hook: Callable[[Any], Any]) -> str:
+def _written(hook: Hook) -> str:
     """What a hook is called, and where it is written: ``mask_hook (train.py:31)``."""
     name = getattr(hook, "__name__", type(hook).__name__)
     code = getattr(hook, "__code__", None)
@@ -64,7 +60,7 @@ def _written(hook: Callable[[Any], Any]) -> str:
     return f"{'a hook' if name == '<lambda>' else name}{place}"
 
 
-def hooks_before(recording: CaptureRecording, entry: TrackedTensor, tensor: Any) -> None:
+def hooks_before(recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor) -> None:
     """Put up the hooks that a parameter had before the run."""
     hooks = tensor._backward_hooks
     if recording.live and (hooks or getattr(tensor, "_post_accumulate_grad_hooks", None)):

@@ -6,8 +6,8 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial, wraps
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -17,40 +17,48 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from gradwire.runtime.interchange.importing.torch.capture.patching import announced
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import reached
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 
-_CHANGING = {
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+    from gradwire.runtime.interchange.importing.torch.types import Call, Hook, Module, Tensor
+
+_CHANGING: dict[type, tuple[str, ...]] = {
     Optimizer: ("zero_grad", "add_param_group", "load_state_dict"),
     LRScheduler: ("step", "load_state_dict"),
     GradScaler: ("scale", "step", "update", "load_state_dict"),
 }
 """Methods that change the state of what trains, besides the step of an optimiser."""
-_MODES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+_MODES: tuple[tuple[Call, Callable[[Any], object]], ...] = (
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    (
-        partial(torch.is_autocast_enabled, "cpu"),
-        partial(torch.set_autocast_enabled, "cpu"),
-    ),
+    (partial(torch.is_autocast_enabled, "cpu"), partial(torch.set_autocast_enabled, "cpu")),
 )
 _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 """Dtypes whose numbers are equal where the bits are, by size."""
+Trainer: TypeAlias = Optimizer | LRScheduler | GradScaler
+Elements: TypeAlias = "list[object] | set[object] | deque[object]"
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 class Keeping:
     """What there was before a run changed it; the last that was kept is given back first."""
 
-    def __init__(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, paused: Callable[[], AbstractContextManager[None]], *, gives_back: bool = True
+    ) -> None:
         self._paused = paused
         """In which nothing is recorded."""
+        self._gives_back = gives_back
+        """Whether anything is kept: what a live program changes stays."""
         self._undo = ExitStack()
-        self._known: dict[int, Any] = {}
+        self._known: dict[int, object] = {}
         """By identity, and held on to."""
-        self._numbers: dict[int, Any] = {}
+        self._numbers: dict[int, Tensor] = {}
         """Copies of tensors that were kept, by identity."""
         self.updated: set[int] = set()
         """The identities of what optimisers own."""
@@ -60,18 +68,15 @@ class Keeping:
         """Give back at the end what was kept, with what optimisers and schedulers change, random
         states, hooks of all modules, and modes.
         """
-        with self._undo:
-            self._surroundings()
-            with ExitStack() as patches:
-                patches.callback(register_optimizer_step_pre_hook(self._before).remove)
-                for base, names in _CHANGING.items():
-                    for cls in _family(base):
-                        for name in names:
-                            if name in vars(cls):
-                                patches.enter_context(self._telling(cls, name))
-                yield
+        with self._undo, ExitStack() as patches:
+            patches.callback(register_optimizer_step_pre_hook(self._before).remove)
+            if self._gives_back:
+                self._surroundings()
+                for cls, name in _changing_methods():
+                    patches.enter_context(announced(cls, name, self._before))
+            yield
 
-    def tensor(self, tensor: Any) -> None:
+    def tensor(self, tensor: Tensor) -> None:
         """Keep numbers, version, gradient, hooks, and whether it needs a gradient."""
         if tensor.layout != torch.strided or tensor.is_inference() or not self._is_new(tensor):
             return
@@ -90,11 +95,11 @@ class Keeping:
                 numbers = self._numbers[id(tensor)] = place.clone()
                 self._undo.callback(_give_back_numbers, tensor, place, numbers)
 
-    def before(self, tensor: Any) -> Any:
+    def before(self, tensor: Tensor) -> Tensor | None:
         """A copy of a tensor as it was kept, which nothing writes to; None if it wasn't."""
         return self._numbers.get(id(tensor))
 
-    def container(self, value: Any, *, tensors: bool) -> None:
+    def container(self, value: object, *, tensors: bool) -> None:
         """Keep what is in nested lists, dicts and sets, arrays, and ``tensors`` if they count."""
         if isinstance(value, torch.Tensor):
             if tensors:
@@ -117,7 +122,7 @@ class Keeping:
         for x in inside:
             self.container(x, tensors=tensors)
 
-    def module(self, module: Any) -> None:
+    def module(self, module: Module) -> None:
         """Keep attributes, parameters, buffers, hooks and modes of a module, not of those in it."""
         self.container(vars(module), tensors=False)
         for tensor in (*module._parameters.values(), *module._buffers.values()):
@@ -125,9 +130,10 @@ class Keeping:
                 self.tensor(tensor)
         self.around(*vars(module).values())
 
-    def around(self, *values: Any) -> None:
+    def around(self, *values: object) -> None:
         """Keep what trains, and generators, in nested lists, dicts and plain objects."""
-        for _, x in (found for value in values for found in reached("", value)):
+        found = (each for value in values for each in reached("", value))
+        for _, x in found if self._gives_back else ():
             if isinstance(x, torch.Generator):
                 self.generator(x)
             elif isinstance(x, np.random.Generator):
@@ -139,7 +145,7 @@ class Keeping:
             elif isinstance(x, tuple(_CHANGING)):
                 self.trainer(x)
 
-    def trainer(self, trainer: Any) -> None:
+    def trainer(self, trainer: Trainer) -> None:
         """Keep the state of an optimiser, a scheduler or a scaler."""
         for group in getattr(trainer, "param_groups", ()):
             self.updated.update(map(id, group["params"]))
@@ -163,80 +169,44 @@ class Keeping:
             if name.startswith("_global_") and isinstance(hooks, dict):
                 self.container(hooks, tensors=False)
 
-    def _before(self, optimizer: Any, *_: Any) -> None:
-        self.trainer(optimizer)
+    def _before(self, trainer: Trainer, *_: object) -> None:
+        self.trainer(trainer)
 
-    @contextmanager
-    def _telling(self, cls: Any, name: str) -> Iterator[None]:
-        """Let a method of a class have its object kept first."""
-        real = vars(cls)[name]
-
-        @wraps(real)
-        def method(of: Any, *args: Any, **kwargs: Any) -> Any:
-            self.trainer(of)
-            return real(of, *args, **kwargs)
-
-        setattr(cls, name, method)
-        try:
-            yield
-        finally:
-            setattr(cls, name, real)
-
-    def _state(self, owner: Any, state: Any, give_back: Callable[[Any], Any]) -> None:
+    def _state(self, owner: object, state: object, give_back: Callable[[Any], object]) -> None:
         if self._is_new(owner):
             self._undo.callback(give_back, state)
 
-    def _is_new(self, x: Any) -> bool:
+    def _is_new(self, x: object) -> bool:
+        if not self._gives_back:
+            return False
         is_new = id(x) not in self._known
         self._known[id(x)] = x
         return is_new
 
 
-class Unkept(Keeping):
-    """Gives nothing back: what a live program changes stays. Knows what optimisers own."""
-
-    @contextmanager
-    def all(self) -> Iterator[None]:
-        """Note what optimisers own meanwhile."""
-        handle = register_optimizer_step_pre_hook(self._before)
-        try:
-            yield
-        finally:
-            handle.remove()
-
-    def tensor(self, tensor: Any) -> None:
-        """Nothing."""
-
-    def container(self, value: Any, *, tensors: bool) -> None:
-        """Nothing."""
-
-    def module(self, module: Any) -> None:
-        """Nothing."""
-
-    def around(self, *values: Any) -> None:
-        """Nothing."""
-
-    def generator(self, generator: torch.Generator) -> None:
-        """Nothing."""
+def _changing_methods() -> Iterator[tuple[type, str]]:
+    for base, names in _CHANGING.items():
+        for cls in _family(base):
+            yield from ((cls, name) for name in names if name in vars(cls))
 
 
-def _family(base: Any) -> Iterator[Any]:
+def _family(base: Any) -> Iterator[type]:
     yield base
     for cls in base.__subclasses__():
         yield from _family(cls)
 
 
-def _give_back_mode(get: Callable[[], Any], put: Callable[[Any], Any], before: Any) -> None:
+def _give_back_mode(get: Call, put: Callable[[Any], object], before: object) -> None:
     if get() != before:
         put(before)
 
 
-def _give_back_version(tensor: Any, version: int) -> None:
+def _give_back_version(tensor: Tensor, version: int) -> None:
     if tensor._version != version:
         torch._C._autograd._unsafe_set_version_counter((tensor,), (version,))
 
 
-def _give_back_leaf(tensor: Any, requires_grad: bool, gradient: Any) -> None:
+def _give_back_leaf(tensor: Tensor, requires_grad: bool, gradient: Tensor) -> None:
     # The run may have written what needs a gradient into it.
     if is_leaf(tensor) is False and not tensor._is_view():
         tensor.detach_()
@@ -247,14 +217,14 @@ def _give_back_leaf(tensor: Any, requires_grad: bool, gradient: Any) -> None:
             tensor.requires_grad_(requires_grad)
 
 
-def _give_back_hooks(tensor: Any, name: str, before: dict[int, Any]) -> None:
+def _give_back_hooks(tensor: Tensor, name: str, before: dict[int, Hook]) -> None:
     hooks = getattr(tensor, name, None)
     if hooks:
         hooks.clear()
         hooks.update(before)
 
 
-def _give_back_numbers(tensor: Any, place: Any, numbers: Any) -> None:
+def _give_back_numbers(tensor: Tensor, place: Tensor, numbers: Tensor) -> None:
     """Bring memory back, and what was in it; what nothing was written to may be read-only."""
     now, before = ((x.data_ptr(), x.shape, x.stride(), x.dtype) for x in (tensor, place))
     if now != before:
@@ -263,17 +233,17 @@ def _give_back_numbers(tensor: Any, place: Any, numbers: Any) -> None:
         place.copy_(numbers)
 
 
-def _same_bits(one: Any, other: Any) -> bool:
+def _same_bits(one: Tensor, other: Tensor) -> bool:
     rows = (x.resolve_conj().resolve_neg().contiguous().flatten() for x in (one, other))
     return bool(torch.equal(*(row.view(_BITS.get(row.itemsize, torch.uint8)) for row in rows)))
 
 
-def _give_back_array(array: Any, numbers: Any) -> None:
+def _give_back_array(array: Array, numbers: Array) -> None:
     if array.tobytes() != numbers.tobytes():
         array[...] = numbers
 
 
-def _give_back_items(value: dict[Any, Any], before: list[tuple[Any, Any]]) -> None:
+def _give_back_items(value: dict[object, object], before: list[tuple[object, object]]) -> None:
     now = value.items()
     is_same = len(now) == len(before) and all(
         k is m and x is y for (k, x), (m, y) in zip(now, before, strict=True)
@@ -283,7 +253,7 @@ def _give_back_items(value: dict[Any, Any], before: list[tuple[Any, Any]]) -> No
         value.update(before)
 
 
-def _give_back_elements(value: Any, before: list[Any]) -> None:
+def _give_back_elements(value: Elements, before: list[object]) -> None:
     if len(value) != len(before) or any(x is not y for x, y in zip(value, before, strict=True)):
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(before)

@@ -7,7 +7,7 @@ taken apart; this is the only place where both the whole operator and its fate a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,23 +17,26 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.autograd.grad_mode import inference_mode
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 from torch.nn.modules import module as module_hooks
-from torch.overrides import (
-    TorchFunctionMode,
-    _len_torch_function_stack,
-    _pop_mode,
-    _push_mode,
-)
+from torch.overrides import TorchFunctionMode, _len_torch_function_stack, _pop_mode, _push_mode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradwire.runtime.interchange.importing.torch.capture.arrays import is_transformed
 from gradwire.runtime.interchange.importing.torch.capture.functions import applied
 from gradwire.runtime.interchange.importing.torch.capture.hooks import hooked_in_vain
+from gradwire.runtime.interchange.importing.torch.capture.patching import announced, replaced
 from gradwire.runtime.interchange.importing.torch.capture.watching import Watching
 from gradwire.runtime.interchange.importing.torch.inspection import is_composite
 from gradwire.runtime.interchange.importing.torch.steps.noting import noted
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Call,
+        Function,
+        Module,
+        Program,
+    )
 
 
 class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no other here
@@ -46,7 +49,7 @@ class Operators(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch takes no
     def __enter__(self) -> Any:
         return TorchDispatchMode.__enter__(self)
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         TorchDispatchMode.__exit__(self, *error)
 
     @classmethod
@@ -78,7 +81,7 @@ class OperatorsOfCompiled(Operators):
 class FunctionMode(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotation of it
     """A mode that is told of all functions, and may end before those that began after it."""
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         above = []
         while _len_torch_function_stack():
             mode = _pop_mode()
@@ -112,12 +115,12 @@ class FunctionRecorder(FunctionMode):
 class Once:
     """A call of the program's, which a live one gets the result of whatever fails around it."""
 
-    def __init__(self, recording: CaptureRecording, call: Callable[[], Any]) -> None:
+    def __init__(self, recording: CaptureRecording, call: Call) -> None:
         self._recording, self._call = recording, call
         self._is_done = self._has_raised = False
         self._result: Any = None
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
+    def __call__(self, *_: object, **__: object) -> Any:
         """Make the call, the first time."""
         if not self._is_done:
             self._has_raised = True
@@ -125,7 +128,7 @@ class Once:
             self._is_done, self._has_raised = True, False
         return self._result
 
-    def whatever(self, work: Callable[[], Any]) -> Any:
+    def whatever(self, work: Call) -> Any:
         """What work around the call returns, or the call alone where that fails."""
         if not self._recording.live:
             return work()
@@ -140,31 +143,31 @@ class Once:
 
 @contextmanager
 def watched(
-    recording: CaptureRecording, names: Mapping[int, str], found: Callable[[Any], None]
+    recording: CaptureRecording, names: Mapping[int, str], found: Callable[[Module], None]
 ) -> Iterator[None]:
     """Record what torch does meanwhile. ``names`` are those of modules by identity; ``found`` is
     told of modules that have none yet.
     """
 
-    def enter(module: Any, args: Any) -> None:
+    def enter(module: Module, args: Args) -> None:
         if not recording.is_frozen:  # torch may be going through hooks that have been removed
             recording.guarded(lambda: enter_known(module))
 
-    def enter_known(module: Any) -> None:
+    def enter_known(module: Module) -> None:
         if id(module) not in names:
             with recording.paused():
                 found(module)
         recording.enter(names[id(module)])
 
-    def leave(module: Any, args: Any, result: Any) -> None:
+    def leave(module: Module, args: Args, result: object) -> None:
         recording.guarded(partial(left, module, result))
 
-    def left(module: Any, result: Any) -> None:
+    def left(module: Module, result: object) -> None:
         if recording.active and not is_transformed():
             hooked_in_vain(recording, module, result)
         recording.leave()
 
-    def report(function: Any, call: Callable[[], Any], args: Sequence[Any]) -> Any:
+    def report(function: type[Function], call: Call, args: Args) -> Any:
         once = Once(recording, call)
         return once.whatever(lambda: applied(recording, function, once, args))
 
@@ -186,7 +189,7 @@ def watched(
             recording.active = False
 
 
-_Report: TypeAlias = "Callable[[Any, Callable[[], Any], Sequence[Any]], Any]"
+_Report: TypeAlias = "Callable[[type[Function], Call, Args], Any]"
 _reports: list[_Report] = []
 """What makes the results of custom functions now, each by those before it."""
 
@@ -220,7 +223,7 @@ def _patch_functions() -> None:
     single = torch.autograd.function._SingleLevelFunction if is_python else function
     before = vars(single).get("apply")
 
-    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls: type, *args: Any, **kwargs: Any) -> Any:
         call = partial(super(single, cls).apply, *args, **kwargs)
         for report in _reports:
             call = partial(report, cls, call, args)
@@ -239,47 +242,43 @@ def _patch_functions() -> None:
 @contextmanager
 def _parameters_patched(recording: CaptureRecording) -> Iterator[None]:
     """Note of what parameters and buffers are made, which no function mode sees."""
-    real = {cls: vars(cls)["__new__"] for cls in (torch.nn.Parameter, torch.nn.Buffer)}
 
-    def patched(make: Callable[..., Any]) -> Any:
+    def patched(real: Any) -> Any:
         def new(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
             if not recording.active:
-                return make(cls, data, *args, **kwargs)
+                return real.__func__(cls, data, *args, **kwargs)
             with recording.paused():
-                made = make(cls, data, *args, **kwargs)
+                made = real.__func__(cls, data, *args, **kwargs)
                 recording.made_of(made, data, cls.__name__)
             return made
 
         return staticmethod(new)
 
-    for cls, make in real.items():
-        cls.__new__ = patched(make.__func__)
-    try:
+    with (
+        replaced(torch.nn.Parameter, "__new__", patched),
+        replaced(torch.nn.Buffer, "__new__", patched),
+    ):
         yield
-    finally:
-        for cls, make in real.items():
-            cls.__new__ = make
 
 
 @contextmanager
 def _inference_patched(recording: CaptureRecording) -> Iterator[None]:
     """Note where inference mode begins, which no function mode sees."""
-    real = inference_mode.__enter__
 
-    def enter(self: Any) -> None:
-        if recording.active and self.mode and recording.region is None:
+    def begins(mode: inference_mode) -> None:
+        if recording.active and mode.mode and recording.region is None:
             recording.region = recording.cut_here("inference_mode")
-        real(self)
 
-    leave = inference_mode.__exit__
+    def ending(leave: Program) -> Program:
+        def exit_(self: inference_mode, *error: object) -> None:
+            leave(self, *error)
+            if recording.active and torch.is_grad_enabled():
+                recording.region = None
 
-    def exit_(self: Any, *error: Any) -> None:
-        leave(self, *error)
-        if recording.active and torch.is_grad_enabled():
-            recording.region = None
+        return exit_
 
-    inference_mode.__enter__, inference_mode.__exit__ = enter, exit_
-    try:
+    with (
+        announced(inference_mode, "__enter__", begins),
+        replaced(inference_mode, "__exit__", ending),
+    ):
         yield
-    finally:
-        inference_mode.__enter__, inference_mode.__exit__ = real, leave

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dis
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,11 +14,20 @@ from gradwire.runtime.flow.words.sentences import names
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, ProgramLine, place_of
 
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Kwargs,
+        Module,
+        Program,
+        Tensor,
+    )
+
 _MAKING = ("__init__", "_init", "init_", "reset_")
 """How the names of methods begin that give a module its parameters."""
 
 
-def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def uses_torch(program: Program, args: Args, kwargs: Kwargs) -> bool:
     """Whether a program has modules or tensors of PyTorch in its hands."""
     if roots(program, args, kwargs) or loose(program):
         return True
@@ -30,9 +39,7 @@ def uses_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping
     return "torch" in used and "jax" not in used
 
 
-def roots(
-    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
+def roots(program: Program, args: Args, kwargs: Kwargs) -> dict[str, Module]:
     """The modules that a program has in its hands, by name; the model itself has none.
 
     They are the program, the object that it is a method of, what it encloses, and its arguments.
@@ -45,9 +52,7 @@ def roots(
     return {name: x for name, x in found.items() if isinstance(x, torch.nn.Module)}
 
 
-def held(
-    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
+def held(program: Program, args: Args, kwargs: Kwargs) -> dict[str, object]:
     """What a program has in its hands, by name: that of the object that it is a method of, what it
     encloses, and its arguments.
     """
@@ -56,7 +61,7 @@ def held(
     return found | dict(named_arguments(program, args, kwargs))
 
 
-def loose(program: Callable[..., Any]) -> dict[str, Any]:
+def loose(program: Program) -> dict[str, Tensor]:
     """Trained tensors outside of modules that a function encloses, by name."""
     return {
         name: x
@@ -65,7 +70,7 @@ def loose(program: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def told_frozen(parameters: Mapping[str, Any]) -> str:
+def told_frozen(parameters: Mapping[str, Tensor]) -> str:
     """Which parameters are frozen, their share, and which are trained; empty for all or none."""
     floats = {name: p for name, p in parameters.items() if p.is_floating_point()}
     frozen = [name for name, p in floats.items() if not p.requires_grad]
@@ -92,7 +97,7 @@ def _prefixes(name: str) -> list[str]:
     return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
-def _enclosed(program: Callable[..., Any]) -> dict[str, Any]:
+def _enclosed(program: Program) -> dict[str, object]:
     """What a function reads from around it, by name."""
     function = getattr(program, "__func__", program)
     if not inspect.isfunction(function):
@@ -101,9 +106,7 @@ def _enclosed(program: Callable[..., Any]) -> dict[str, Any]:
     return {**found.globals, **found.nonlocals}
 
 
-def named_arguments(
-    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
+def named_arguments(program: Program, args: Args, kwargs: Kwargs) -> Iterator[tuple[str, Any]]:
     """Arguments by the names of the parameters that take them."""
     called = program.forward if isinstance(program, torch.nn.Module) else program
     try:
@@ -115,7 +118,7 @@ def named_arguments(
     yield from bound.items()
 
 
-def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def leaves(name: str, value: object) -> Iterator[tuple[str, Any]]:
     """The values inside of nested containers, named by their places."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -132,7 +135,7 @@ def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def read_elsewhere(module: Any, attribute: str) -> ProgramLine:
+def read_elsewhere(module: Module, attribute: str) -> ProgramLine:
     """Where the class of a module reads an attribute, other than to make it; nowhere if not."""
     for kind in type(module).__mro__:
         if kind is torch.nn.Module:

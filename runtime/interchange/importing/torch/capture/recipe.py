@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.diagram.document_types import MAX_ENTRIES
 from gradwire.runtime.diagram.optimisers import METHODS, Method
@@ -20,11 +20,18 @@ from gradwire.runtime.diagram.training import (
 from gradwire.runtime.flow.tools.patterns import matches
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
+if TYPE_CHECKING:
+    from torch.optim.lr_scheduler import LRScheduler
+
+    from gradwire.runtime.interchange.importing.torch.types import Kwargs, Optimizer, Tensor
+
 _SWITCHES = frozenset({"foreach", "capturable", "differentiable", "fused", "params"})
 """Options of how PyTorch computes, which change nothing else."""
 
 
-def recipe(optimizer: Any, parameters: Mapping[str, Any], paths: Mapping[str, str]) -> Training:
+def recipe(
+    optimizer: Optimizer, parameters: Mapping[str, Tensor], paths: Mapping[str, str]
+) -> Training:
     """The recipe of an optimiser: its method, its variables, and its groups' own rates.
 
     It may be given by a scheduler that steps with each update. Parameters that it doesn't own are
@@ -87,7 +94,7 @@ def _wider(name: str) -> Iterator[str]:
     yield "/".join("*" if part.isdecimal() else part for part in parts)
 
 
-def _schedule(scheduler: Any) -> AnySchedule:
+def _schedule(scheduler: LRScheduler) -> AnySchedule:
     name = type(scheduler).__name__
     if name == "StepLR":
         return StepSchedule(step_size=scheduler.step_size, gamma=scheduler.gamma)
@@ -99,7 +106,7 @@ def _schedule(scheduler: Any) -> AnySchedule:
     raise UnsupportedError(f"the schedule {name}", f"recipes have {known}")
 
 
-def _method(name: str, options: Mapping[str, Any]) -> Method:
+def _method(name: str, options: Kwargs) -> Method:
     known = {cls.title().lower(): cls for cls in METHODS}
     cls = known.get(name.lower())
     if cls is None:
@@ -109,7 +116,7 @@ def _method(name: str, options: Mapping[str, Any]) -> Method:
     return cls(**given)
 
 
-def _rate(options: Mapping[str, Any]) -> Any:
+def _rate(options: Kwargs) -> Any:
     """The rate that a schedule begins with."""
     return _plain(options.get("initial_lr", options["lr"]))
 
@@ -120,12 +127,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _group(
-    method: Method,
-    first: Mapping[str, Any],
-    group: Mapping[str, Any],
-    variables: tuple[str, ...],
-) -> Group:
+def _group(method: Method, first: Kwargs, group: Kwargs, variables: tuple[str, ...]) -> Group:
     for key, value in group.items():
         if key not in {"lr", "weight_decay", "initial_lr", *_SWITCHES} and value != first.get(key):
             raise UnsupportedError(

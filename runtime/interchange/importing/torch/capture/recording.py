@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,9 +19,10 @@ from torch._ops import _len_torch_dispatch_stack_pre_dispatch, _pop_mode_from_pr
 from torch.utils._python_dispatch import _push_mode
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.calculus.measuring import measured
-from gradwire.runtime.flow.checks.leaving import CURES, REGISTERED
+from gradwire.runtime.flow.checks.leaving import REGISTERED
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
@@ -35,15 +36,22 @@ from gradwire.runtime.interchange.importing.torch.capture.arrays import (
     require_numbers,
     shown,
 )
-from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by
+from gradwire.runtime.interchange.importing.torch.capture.draws import drawn_by, order_of_run
 from gradwire.runtime.interchange.importing.torch.capture.frames import is_dropped, user_place
-from gradwire.runtime.interchange.importing.torch.capture.joining import (
-    is_derived,
-    joined,
-    parts_among,
-)
 from gradwire.runtime.interchange.importing.torch.capture.keeping import Keeping
+from gradwire.runtime.interchange.importing.torch.capture.known import KnownTensors, Port
+from gradwire.runtime.interchange.importing.torch.capture.numbers import (
+    as_it_left,
+    changed_since,
+    is_derived,
+)
+from gradwire.runtime.interchange.importing.torch.capture.passing import passing, recomputes
+from gradwire.runtime.interchange.importing.torch.capture.running import Running
 from gradwire.runtime.interchange.importing.torch.capture.unregistered import Aside
+from gradwire.runtime.interchange.importing.torch.capture.without_effect import (
+    DROPPED,
+    returns_another,
+)
 from gradwire.runtime.interchange.importing.torch.inspection import (
     base_of,
     has_rule,
@@ -54,12 +62,9 @@ from gradwire.runtime.interchange.importing.torch.inspection import (
     tensors_in,
     written_to,
 )
-from gradwire.runtime.interchange.importing.torch.known import KnownTensors, Port
 from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.creation import DRAWN
 from gradwire.runtime.interchange.importing.torch.operators.shapes import VIEWS
-from gradwire.runtime.interchange.importing.torch.orders import order_of_run
-from gradwire.runtime.interchange.importing.torch.passing import passing, recomputes
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed, unsupported
 from gradwire.runtime.interchange.importing.torch.recorded.asking import operator_call
 from gradwire.runtime.interchange.importing.torch.recorded.edges import (
@@ -70,11 +75,9 @@ from gradwire.runtime.interchange.importing.torch.recorded.edges import (
     old_written,
 )
 from gradwire.runtime.interchange.importing.torch.recorded.regions import TorchRegions
-from gradwire.runtime.interchange.importing.torch.running import Running
 from gradwire.runtime.interchange.importing.torch.steps.failures import NodeHistory, unseen_write
 from gradwire.runtime.interchange.importing.torch.steps.ledger import Ledger
-from gradwire.runtime.interchange.importing.torch.steps.left_out import unused
-from gradwire.runtime.interchange.importing.torch.without_effect import DROPPED, returns_another
+from gradwire.runtime.interchange.importing.torch.steps.unused import unused
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -83,7 +86,14 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.scopes import Part
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.staged import StagedBlock
-    from gradwire.runtime.interchange.importing.torch.passing import GradientSum
+    from gradwire.runtime.interchange.importing.torch.capture.passing import GradientSum
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        EdgeKey,
+        Kwargs,
+        OpOverload,
+        Tensor,
+    )
 
 _SCALARS = frozenset(
     {"add", "sub", "mul", "div", "pow", "rsub", "clamp", "where", "masked_fill", "fill", "lerp",
@@ -111,6 +121,30 @@ class BackwardCall:
     """What arrived at intermediate results."""
 
 
+@by_identity
+class OperatorCall(NamedTuple):
+    """A call of an operator, with what is known before it runs."""
+
+    name: str
+    call: partial[Any]
+    since: int
+    """When it began: what was noted after that lies inside."""
+    tensors: Sequence[Tensor]
+    """Those among its arguments."""
+    given: list[Any]
+    more: dict[str, Any]
+    """Its arguments as the table of operators takes them."""
+    written: Sequence[Tensor]
+    """What it writes to."""
+    old: Mapping[EdgeKey, Old]
+    """That as it was."""
+
+    @property
+    def base(self) -> str:
+        """Its name without the overload: ``add_``."""
+        return self.name.partition(".")[0]
+
+
 class CaptureRecording(Running, KnownTensors):
     """The tensors of a run and the values that stand for them. Not thread-safe."""
 
@@ -124,7 +158,7 @@ class CaptureRecording(Running, KnownTensors):
         """Numbers among the arguments of the current call that were tensors."""
         self.left: list[tuple[Array, TrackedTensor, Cut]] = []
         """Tensors that left autograd as numbers, with the numbers and how they left."""
-        self.loose: dict[str, Any] = {}
+        self.loose: dict[str, Tensor] = {}
         """Trained tensors that have come up and belong to no module."""
         self.losses: list[BackwardCall] = []
         """The calls of ``backward``, in order."""
@@ -159,7 +193,7 @@ class CaptureRecording(Running, KnownTensors):
         """Tensors from outside that have got names."""
         self._lines: dict[tuple[tuple[Part, ...], str], Counter[str]] = defaultdict(Counter)
         """How often each line has run each operator, by module and line."""
-        self._memory: dict[int, tuple[Any, TrackedTensor]] = {}
+        self._memory: dict[int, tuple[Tensor, TrackedTensor]] = {}
         """Drawn tensors by their memory: torch hands out another tensor than it drew."""
 
     @contextmanager
@@ -175,7 +209,7 @@ class CaptureRecording(Running, KnownTensors):
 
     @contextmanager
     def arriving(
-        self, loss: Any, scale: float = 1.0
+        self, loss: Tensor, scale: float = 1.0
     ) -> Iterator[tuple[Mapping[int, Array | Measured], Mapping[Port, Measured]]]:
         """What gradient of a loss arrives meanwhile, divided by the ``scale`` of the loss: at
         leaves by their identity, and, in short, at intermediate results.
@@ -188,13 +222,13 @@ class CaptureRecording(Running, KnownTensors):
         leaves: dict[int, Array] = {}
         inner: dict[Port, Measured] = {}
 
-        def note(key: int, gradient: Any) -> None:
+        def note(key: int, gradient: Tensor) -> None:
             if gradient is not None:  # as where a custom function gives none
                 is_known = not gradient.is_meta
                 numbers = divided(encoded(gradient), scale) if is_known else np.zeros(())
                 leaves[key] = leaves[key] + numbers if key in leaves else numbers
 
-        def note_inner(key: Port, gradient: Any) -> None:
+        def note_inner(key: Port, gradient: Tensor) -> None:
             if gradient is not None and not gradient.is_meta:
                 inner[key] = measured(divided(shown(gradient), scale))
 
@@ -232,7 +266,7 @@ class CaptureRecording(Running, KnownTensors):
                     text = f"This line runs {times} times: the diagram has it as often."
                     self.stage.remark("unrolled", text)
 
-    def tell_decided(self, entry: TrackedTensor, value: Any) -> None:
+    def tell_decided(self, entry: TrackedTensor, value: object) -> None:
         """Say that a number of this run decides what the program does."""
         if isinstance(entry.value, Staged) and entry.value.array is None:
             with self.here():
@@ -260,7 +294,7 @@ class CaptureRecording(Running, KnownTensors):
             if (source := self.variables[key].source) is not None:
                 source.block = source.block.model_copy(update={"written": ""})
 
-    def tell_aside(self, kept: Any) -> str:
+    def tell_aside(self, kept: object) -> str:
         """What a module or leaf would be called that no module registers; empty for others.
 
         A remark says where it is kept.
@@ -273,12 +307,12 @@ class CaptureRecording(Running, KnownTensors):
             self._tell(text)
         return aside.name
 
-    def unused(self, results: Iterable[Any]) -> Iterator[Misstep]:
+    def unused(self, results: Iterable[Tensor]) -> Iterator[Misstep]:
         """Numbers with a gradient that the program has left out of everything but its results."""
         tensors = (tensor for tensor, _ in self._alive())
         return unused(tensors, self.read, results, self.history)
 
-    def made_of(self, leaf: Any, data: Any, name: str) -> None:
+    def made_of(self, leaf: Tensor, data: object, name: str) -> None:
         """A new leaf has the numbers of a tensor, which gets no gradient by it."""
         if isinstance(data, torch.Tensor) and self.knows(data):
             with self.here():
@@ -289,14 +323,14 @@ class CaptureRecording(Running, KnownTensors):
         if self._stack:
             self.aside[id(leaf)] = Aside(leaf)
 
-    def forget_gradient(self, tensor: Any, name: str) -> None:
+    def forget_gradient(self, tensor: Tensor, name: str) -> None:
         """A tensor that autograd keeps no track of, for what a function of this name does."""
         entry = self._tensors[id(tensor)][1]
         if entry.live:
             entry.value = self.performer.stopped(entry, name)
             entry.live = False
 
-    def entry(self, tensor: Any) -> TrackedTensor:
+    def entry(self, tensor: Tensor) -> TrackedTensor:
         """What stands for a tensor; numbers from outside of the run are constants."""
         if not self.knows(tensor):
             require_numbers(tensor)
@@ -309,7 +343,7 @@ class CaptureRecording(Running, KnownTensors):
             found.thaw()
         return found
 
-    def _foreign(self, tensor: Any) -> TrackedTensor:
+    def _foreign(self, tensor: Tensor) -> TrackedTensor:
         if tensor.requires_grad and is_leaf(tensor):
             name = self.tell_aside(tensor) or f"parameter{len(self.loose) + 1}"
             self.loose[name] = tensor
@@ -327,15 +361,8 @@ class CaptureRecording(Running, KnownTensors):
         if tensor.is_meta and tensor.grad_fn is None:
             return TrackedTensor(self.data(self._fresh("data"), tensor))
         numbers = np.empty(0) if tensor.is_meta else encoded(tensor)
-        for known, entry, cut in self.left:
-            if known.shape == numbers.shape and known.size and np.array_equal(known, numbers):
-                return TrackedTensor(self.performer.cut_at(entry, cut))
-        parts, last = parts_among(self.left, numbers)
-        if last is not None:
-            with self.stage.at(last.path, last.written):
-                row = joined(self, parts, numbers.dtype.name)
-                row.value = self.stage.reshape(row.read(), numbers.shape)
-            return TrackedTensor(self.performer.cut_at(row, last))
+        if (found := as_it_left(self, numbers)) is not None:
+            return found
         if tensor.requires_grad and is_leaf(tensor) is None:
             return self.performer.shown(self.entry(tensor._base), tensor)
         if tensor.grad_fn is not None:
@@ -344,7 +371,7 @@ class CaptureRecording(Running, KnownTensors):
             with self.here():
                 return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
-            return TrackedTensor(self._come_back(numbers, *self.left.pop()))
+            return TrackedTensor(changed_since(self, numbers, *self.left.pop()))
         if self.live and isinstance(tensor, torch.nn.Parameter):  # of a module called before
             return TrackedTensor(
                 self.stage.variable(self._fresh("frozen"), numbers, trainable=False)
@@ -357,14 +384,14 @@ class CaptureRecording(Running, KnownTensors):
         self._fed += 1
         return f"{kind}{self._fed}"
 
-    def data(self, name: str, tensor: Any) -> Staged:
+    def data(self, name: str, tensor: Tensor) -> Staged:
         """An input with a tensor's numbers, as far as it has any."""
         if not (tensor.is_meta and self.feeds_data):
             return self.stage.input(name, encoded(tensor))
         return self.stage.input(name, shape=tuple(tensor.shape), dtype=dtype_name(tensor.dtype))
 
     def without_numbers(
-        self, name: str, tensor: Any, module: Sequence[str] = (), own: str = ""
+        self, name: str, tensor: Tensor, module: Sequence[str] = (), own: str = ""
     ) -> Staged:
         """A variable like a tensor that has no numbers."""
         dtype = dtype_name(tensor.dtype)
@@ -372,42 +399,26 @@ class CaptureRecording(Running, KnownTensors):
         shape, trained = tuple(tensor.shape), bool(tensor.requires_grad)
         return self.stage.drawn(name, shape, how, module, own, dtype, trainable=trained)
 
-    def _come_back(self, numbers: Array, left: Array, entry: TrackedTensor, cut: Cut) -> Staged:
-        """Numbers that a program may have computed from those that left autograd."""
-        constant = self.stage.constant(numbers)
-        with self.stage.at(cut.path, cut.written):
-            before = self.performer.cut_at(entry, cut)
-            if before.shape == numbers.shape and before.dtype == constant.dtype:
-                constant = self.stage.block("StraightThrough", constant, before, name=cut.name)
-            else:
-                constant = self.regions.outside(cut.name, before, left, numbers)
-            self.stage.remark(
-                "lost",
-                f"{cut.name} leaves autograd; numbers that come back, perhaps changed, are a "
-                f"constant of this run. {CURES.get(cut.name, '')}".rstrip(),
-                constant,
-            )
-        return constant
-
-    def record(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def record(self, operator: OpOverload, args: Args, kwargs: Kwargs) -> Any:
         """Run an operator, and put up what it does."""
         self.stage.shown.move(self.stage.shown.done + 1, "operations")
         if self.live:
             self.before_call(False)
             if not self.active:
                 return operator(*args, **kwargs)
-        before = self.guarded(partial(self._before, operator, args, kwargs))
         call = partial(operator, *args, **kwargs)
+        of = self.guarded(partial(self._before, call))
         result = call()
-        if before is not None:
-            self.guarded(partial(self._after, call, result, before))
+        if of is not None:
+            self.guarded(partial(self._after, of, result))
         return result
 
-    def _before(self, operator: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """What is known before an operator runs."""
+    def _before(self, call: partial[Any]) -> OperatorCall:
+        operator: OpOverload = call.func
+        args, kwargs = call.args, call.keywords
         with self.paused(), torch._C.DisableTorchFunction():
             name, since = name_of(operator), self.regions.time
-            tensors = tensors_in([args, list(kwargs.values())])
+            tensors = tensors_in([*args, *kwargs.values()])
             self.read.update(map(id, tensors))
             numbers = self.numbers if name.partition(".")[0].rstrip("_") in _SCALARS else {}
             given = [self._argument(x, numbers) for x in args]
@@ -416,12 +427,12 @@ class CaptureRecording(Running, KnownTensors):
             }
             written = written_to(operator, args, kwargs) if operator._schema.is_mutable else []
             old = old_written(self, written, has_rule(name) and self._is_apart)
-            return name, since, tensors, given, more, written, old
+            return OperatorCall(name, call, since, tensors, given, more, written, old)
 
-    def _after(self, call: partial[Any], result: Any, before: Any) -> None:
-        """Put up what an operator has done, with what was known before."""
-        name, since, tensors, given, more, written, old = before
-        operator, args, kwargs = call.func, call.args, call.keywords
+    def _after(self, of: OperatorCall, result: Any) -> None:
+        """Put up what an operator has done."""
+        name, written, more = of.name, of.written, of.more
+        operator, args, kwargs = of.call.func, of.call.args, of.call.keywords
         with self.paused(), torch._C.DisableTorchFunction():
             place = user_place()
             self._lines[(self.path, place.written)][name] += 1
@@ -429,20 +440,20 @@ class CaptureRecording(Running, KnownTensors):
                 more["memory"] = args[0].stride(), args[0].storage_offset()
             if (order := order_of_run(name, operator, args, kwargs, result)) is not None:
                 more["order"] = order
+            results = tensors_in(result)
             with self.stage.at(self.path, place.written):
-                base = "" if self.history.stepping or "out" in kwargs else name.partition(".")[0]
+                base = "" if self.history.stepping or "out" in kwargs else of.base
                 if f".{base}(" in place.written and returns_another(base) and is_dropped():
                     self.stage.remark("note", DROPPED.format(base))
-                error = self._perform(name, given, more, call, result, tensors, since, old)
-            if error is not None and not self._rewritten(tensors, written):
+                error = self._perform(of, result, results)
+            if error is not None and not self._rewritten(of.tensors, written):
                 self._spoil(written, error)
-            results = tensors_in(result)
-            self.history.note(name, place, tensors, results, written)
+            self.history.note(name, place, of.tensors, results, written)
             self.ledger.written(written, name)
             if written:
                 self.after_write(written)
             if self.inside is not None:
-                self.inside.note(operator, tensors, results, written, self.value_of)
+                self.inside.note(operator, of.tensors, results, written, self.value_of)
 
     def _argument(self, x: Any, numbers: dict[float, TrackedTensor]) -> Any:
         if isinstance(x, torch.Tensor):
@@ -460,19 +471,11 @@ class CaptureRecording(Running, KnownTensors):
         return x
 
     def _perform(
-        self,
-        name: str,
-        given: list[Any],
-        more: dict[str, Any],
-        call: partial[Any],
-        result: Any,
-        tensors: Sequence[Any],
-        since: int,
-        old: Mapping[Any, Old],
+        self, of: OperatorCall, result: object, results: Sequence[Tensor]
     ) -> UnsupportedError | None:
         """Bind the results; why they can't be expressed, if so."""
-        results = tensors_in(result)
-        if name.partition(".")[0] in _UNFILLED:
+        name, base, given = of.name, of.base, of.given
+        if base in _UNFILLED:
             return None
         if not results:
             if name in ("item", "_local_scalar_dense") and isinstance(given[0], TrackedTensor):
@@ -487,34 +490,32 @@ class CaptureRecording(Running, KnownTensors):
             self.region = self.cut_here("inference_mode")
         known = self.region or self.performer.no_grad
         self.performer.no_grad = (known or self.cut_here("no_grad")) if off else None
-        base = name.partition(".")[0]
         in_place = (
             base.endswith("_") and base[:-1] not in VIEWS and isinstance(given[0], TrackedTensor)
         )
         before = given[0].root.value if in_place and given[0].root.live and off else None
         remarks = len(self.stage.remarks)
         try:
-            if not all(map(is_plain, (*tensors, *results))):
+            if not all(map(is_plain, (*of.tensors, *results))):
                 raise UnsupportedError(f"aten.{name}", "its numbers are not real, or not all there")
-            made = self.performer.perform(name, given, more)
-            self._note_draws(name, remarks, call.args, results[0], made[0])
+            made = self.performer.perform(name, given, of.more)
+            self._note_draws(name, remarks, of.call.args, results[0], made[0])
             if len(made) != len(results):
                 raise UnsupportedError(f"aten.{name}", "it has another number of results")
             self._agree(name, made, results)
             if in_place:
-                self._follow(call.args[0], made[0], before)
-                if self._is_apart(call.args[0]):
-                    made[0] = self._anew(base, call.args[0], tensors, since, old)
+                self._follow(of.call.args[0], made[0], before)
+                if self._is_apart(of.call.args[0]):
+                    made[0] = self._anew(of, of.call.args[0], of.tensors)
         except GradwireError as raised:
             error = raised if isinstance(raised, UnsupportedError) else unsupported(name, raised)
             if not error.written:
                 error = UnsupportedError(error.operation, error.why, written=user_place().written)
             made, failure = failed(error, len(results)), error
-            recorded = self._without_rules(name, (given, more), call, tensors, results, since, old)
-            if recorded:
+            if recorded := self._without_rules(of, results):
                 made, failure = recorded, None
-                if in_place and not self._is_apart(call.args[0]):
-                    self._follow(call.args[0], made[0], before)
+                if in_place and not self._is_apart(of.call.args[0]):
+                    self._follow(of.call.args[0], made[0], before)
         for tensor, entry in zip(results, made, strict=True):
             self.bind(tensor, entry, is_result=True)
             value = entry.value
@@ -524,7 +525,7 @@ class CaptureRecording(Running, KnownTensors):
                     self.values.setdefault((value.source, value.port), in_short(tensor))
         return failure
 
-    def _rewritten(self, tensors: Sequence[Any], written: Sequence[Any]) -> bool:
+    def _rewritten(self, tensors: Sequence[Tensor], written: Sequence[Tensor]) -> bool:
         """Whether an operator has written what depends on nothing, as on gradients that a backward
         pass has left: these are new numbers.
         """
@@ -536,7 +537,7 @@ class CaptureRecording(Running, KnownTensors):
             self._tensors[id(tensor)][1].write(self.stage, numbers, live=False)
         return True
 
-    def _spoil(self, tensors: Sequence[Any], error: UnsupportedError) -> None:
+    def _spoil(self, tensors: Sequence[Tensor], error: UnsupportedError) -> None:
         """What was written to as no block does, and what shares its memory, is unknown; unless it
         gets gradient, and autograd doesn't see it: its numbers are those of the run.
         """
@@ -550,32 +551,24 @@ class CaptureRecording(Running, KnownTensors):
                 known.arrive_as_before(self.stage.block("StraightThrough", now, before))
                 self._tell(f"The numbers that {error.operation} writes are those of this run.")
 
-    def _without_rules(
-        self,
-        name: str,
-        given: Any,
-        call: partial[Any],
-        tensors: Sequence[Any],
-        results: Sequence[Any],
-        since: int,
-        old: Mapping[Any, Old],
-    ) -> list[TrackedTensor]:
+    def _without_rules(self, of: OperatorCall, results: Sequence[Tensor]) -> list[TrackedTensor]:
         """A Recorded block; nothing where what it is given can't be expressed, or in a function."""
-        in_place = any(tensor is results[0] for tensor in tensors)
+        in_place = any(tensor is results[0] for tensor in of.tensors)
         if self.inside_function:
             return []
-        base = name.partition(".")[0]
         try:
-            self.performer.settle_all(given)
-            _, cut = self.performer.fate(given)
-            others = [tensor for tensor in tensors if tensor is not results[0]]
+            everything = [*of.given, *of.more.values()]
+            self.performer.settle_all(everything)
+            _, cut = self.performer.fate(everything)
+            others = [tensor for tensor in of.tensors if tensor is not results[0]]
             if in_place and self._is_apart(results[0]):
-                return [self._anew(base, results[0], others, since, old)]
+                return [self._anew(of, results[0], others)]
             whole = self._whole(results[0]) if in_place else None
             outputs = results if whole is None else [whole, *results[1:]]
-            old = {k: was for k, was in old.items() if is_among(was.tensor, [whole, *tensors])}
-            asked = operator_call(call, len(results))
-            made = self.regions.put_up(base, outputs, others, since, old=old, call=asked)
+            kept = [whole, *of.tensors]
+            old = {k: was for k, was in of.old.items() if is_among(was.tensor, kept)}
+            asked = operator_call(of.call, len(results))
+            made = self.regions.put_up(of.base, outputs, others, of.since, old=old, call=asked)
         except UnsupportedError:
             return []
         if self.performer.no_grad is not None:
@@ -590,7 +583,7 @@ class CaptureRecording(Running, KnownTensors):
             return [entry, *made[1:]]
         return made
 
-    def _whole(self, view: Any) -> Any:
+    def _whole(self, view: Tensor) -> Tensor | None:
         """The tensor into which autograd writes what is written to a view; None for others."""
         entry = self._tensors[id(view)][1]
         if not (view.requires_grad and view._is_view()) or entry.of is None:
@@ -601,7 +594,7 @@ class CaptureRecording(Running, KnownTensors):
         return base
 
     def _note_draws(
-        self, name: str, since: int, args: Sequence[Any], result: Any, entry: TrackedTensor
+        self, name: str, since: int, args: Args, result: Tensor, entry: TrackedTensor
     ) -> None:
         """Keep what random blocks that were just put up drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
@@ -610,7 +603,7 @@ class CaptureRecording(Running, KnownTensors):
                 self.drawn.append((block, numbers))
                 self._memory[memory_of(result)] = (result, entry)
 
-    def _agree(self, name: str, made: list[TrackedTensor], results: list[Any]) -> None:
+    def _agree(self, name: str, made: list[TrackedTensor], results: Sequence[Tensor]) -> None:
         """Make entries be what their tensors are, and check their shapes."""
         for entry, tensor in zip(made, results, strict=True):
             if isinstance(entry.value, UnsupportedError):
@@ -630,7 +623,7 @@ class CaptureRecording(Running, KnownTensors):
             if not self.inside_function:
                 self._track(name, entry, tensor)
 
-    def _follow(self, tensor: Any, entry: TrackedTensor, before: Any) -> None:
+    def _follow(self, tensor: Tensor, entry: TrackedTensor, before: object) -> None:
         """What an in-place change means for what autograd knows of the tensor, of which ``before``
         was the value if it doesn't see the change, and for tensors that share the memory.
         """
@@ -655,7 +648,7 @@ class CaptureRecording(Running, KnownTensors):
                     "shares these numbers, keeps its old ones on the diagram.",
                 )
 
-    def _is_apart(self, tensor: Any, *, later: bool = False) -> bool:
+    def _is_apart(self, tensor: Tensor, *, later: bool = False) -> bool:
         """Whether a tensor is a view that no block shows: autograd writes into its base; ``later``
         whether it may be one once it is written to.
         """
@@ -663,15 +656,13 @@ class CaptureRecording(Running, KnownTensors):
         is_view = known is not None and known[1].of is None and tensor._is_view()
         return is_view and (later or bool(tensor.requires_grad))
 
-    def _anew(
-        self, name: str, view: Any, others: Sequence[Any], since: int, old: Mapping[Any, Old]
-    ) -> TrackedTensor:
+    def _anew(self, of: OperatorCall, view: Tensor, others: Sequence[Tensor]) -> TrackedTensor:
         """What stands for a view that no block shows, which has been written to."""
         others = [tensor for tensor in others if tensor is not view]
-        old = {key: was for key, was in old.items() if was.tensor is view._base}
+        old = {key: was for key, was in of.old.items() if was.tensor is view._base}
         for _, other in self._sharing(view):
             self._forget(other)
-        (made,) = self.regions.put_up(name, [view._base], others, since, old=old)
+        (made,) = self.regions.put_up(of.base, [view._base], others, of.since, old=old)
         self.bind(view._base, made)
         return self.entry(view)
 
@@ -690,7 +681,7 @@ class CaptureRecording(Running, KnownTensors):
         if not any(said == text for _, said, *_ in self.stage.remarks):
             self.stage.remark("note", text)
 
-    def _track(self, name: str, entry: TrackedTensor, tensor: Any) -> None:
+    def _track(self, name: str, entry: TrackedTensor, tensor: Tensor) -> None:
         """Whether autograd keeps track of a result is for autograd to say."""
         kept = edge_of(tensor) is not None  # a view made without gradient says requires_grad
         if entry.live and not kept and torch.is_grad_enabled():

@@ -8,12 +8,15 @@ from functools import partial
 from inspect import getclosurevars, isfunction
 from itertools import islice
 from types import ModuleType, NoneType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import Module
 
 _OWN = frozenset(vars(torch.nn.Module()))
 """Attributes that every module has."""
@@ -26,7 +29,7 @@ _PLAIN = (str, bytes, int, float, type, ModuleType, NoneType)
 class Aside(NamedTuple):
     """A module or a trained leaf that no module registers."""
 
-    kept: Any
+    kept: object
     """Held on to, so that nothing else takes its identity."""
     name: str = ""
     """What it would be called: ``layers.0``; empty where the run has made it."""
@@ -34,7 +37,7 @@ class Aside(NamedTuple):
     """The attribute that leads to it: ``layers``."""
 
 
-def kept_aside(path: str, module: Any) -> Iterator[Aside]:
+def kept_aside(path: str, module: Module) -> Iterator[Aside]:
     """What a module at a path has in attributes without registering it."""
     for name, value in vars(module).items():
         if name not in _OWN:
@@ -43,7 +46,7 @@ def kept_aside(path: str, module: Any) -> Iterator[Aside]:
                 yield Aside(kept, inner, where)
 
 
-def trained_within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def trained_within(path: str, value: object) -> Iterator[tuple[str, Any]]:
     """The modules, their parameters and the trained leaves in a value, by name."""
     for name, kept in reached(path, value):
         if isinstance(kept, torch.nn.Module):
@@ -54,7 +57,7 @@ def trained_within(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield name, kept
 
 
-def reached(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def reached(path: str, value: object) -> Iterator[tuple[str, Any]]:
     """What is in nested lists, dicts, plain objects and closures, by name, but not in modules."""
     pending, seen = deque([(path, value, _DEEPEST)]), {id(value)}
     while pending:
@@ -66,7 +69,7 @@ def reached(path: str, value: Any) -> Iterator[tuple[str, Any]]:
                 pending.append((f"{path}.{key}", inner, depth - 1))
 
 
-def _elements(value: Any) -> Iterator[tuple[Any, Any]]:
+def _elements(value: Any) -> Iterator[tuple[object, object]]:
     if isinstance(value, torch.nn.Module) or type(value).__module__.partition(".")[0] == "torch":
         return
     if isinstance(value, Mapping):

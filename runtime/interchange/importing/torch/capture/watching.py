@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -19,23 +18,37 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import (
     user_place,
 )
 from gradwire.runtime.interchange.importing.torch.capture.hooks import OUTLIVES, hooked, hooked_last
-from gradwire.runtime.interchange.importing.torch.capture.joining import (
+from gradwire.runtime.interchange.importing.torch.capture.numbers import (
     Parts,
+    TracedNumber,
     is_derived,
     joined,
     parts_of,
 )
-from gradwire.runtime.interchange.importing.torch.capture.numbers import TracedNumber
 from gradwire.runtime.interchange.importing.torch.capture.recording import (
     BackwardCall,
     CaptureRecording,
 )
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
 from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
+from gradwire.runtime.interchange.importing.torch.nested import each
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.staged import Staged
+    from collections.abc import Sequence
 
+    from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Call,
+        Hook,
+        Kwargs,
+        Program,
+        Tensor,
+    )
+
+Several: TypeAlias = "Tensor | Sequence[Tensor]"
+Weights: TypeAlias = "Sequence[Tensor | None]"
+"""What the outputs count that are differentiated; None for 1."""
 _LEAVING = frozenset({"numpy", "tolist", "__array__"})
 _READING = _LEAVING | {"item", "__float__", "__bool__", "__int__", "__index__"}
 _MAKING = {"tensor": 0, "as_tensor": 0, "asarray": 0, "new_tensor": 1, "new": 1}
@@ -47,7 +60,7 @@ class Watching:
 
     def __init__(self, recording: CaptureRecording) -> None:
         self._recording = recording
-        self._special: dict[str, Callable[..., Any]] = {
+        self._special: dict[str, Program] = {
             "data.__get__": self._data,
             "data.__set__": self._set_data,
             "item": self._item,
@@ -66,7 +79,7 @@ class Watching:
             "grad.__set__": self._set_gradient,
         }
 
-    def called(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def called(self, name: str, function: Program, args: Args, kwargs: Kwargs) -> Any:
         """The result of a call, with what it does to gradient put up."""
         recording = self._recording
         if name == "data.__get__" or not name.endswith("__get__"):
@@ -90,13 +103,13 @@ class Watching:
             return self._making(name, call, data)
         if not recording.left:
             return call()
-        before, recording.numbers = recording.numbers, dict(_traced((args, kwargs)))
+        before, recording.numbers = recording.numbers, dict(_traced([*args, *kwargs.values()]))
         try:
             return call()
         finally:
             recording.numbers = before
 
-    def _data(self, call: Callable[[], Any], tensor: Any) -> Any:
+    def _data(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             result = call()
@@ -104,14 +117,14 @@ class Watching:
                 recording.bind(result, self._detached(tensor, "data"))
         return result
 
-    def _detached(self, tensor: Any, name: str) -> TrackedTensor:
+    def _detached(self, tensor: Tensor, name: str) -> TrackedTensor:
         recording = self._recording
         with recording.here():
             entry = recording.entry(tensor)
             entry.read()
             return recording.performer.detached(entry, name=name)
 
-    def _set_data(self, call: Callable[[], Any], tensor: Any, other: Any) -> Any:
+    def _set_data(self, call: Call, tensor: Tensor, other: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             result = call()
@@ -120,7 +133,7 @@ class Watching:
                 recording.bind(tensor, self._kept(tensor, self._detached(other, "data"), live))
         return result
 
-    def _kept(self, tensor: Any, entry: TrackedTensor, live: bool) -> TrackedTensor:
+    def _kept(self, tensor: Tensor, entry: TrackedTensor, live: bool) -> TrackedTensor:
         """A leaf with other numbers: gradient arrives at it as before."""
         before = self._recording.entry(tensor)
         if not live:
@@ -130,7 +143,7 @@ class Watching:
             block("StraightThrough", entry.read(), before.read(), name="data"), live=True
         )
 
-    def _item(self, call: Callable[[], Any], tensor: Any) -> Any:
+    def _item(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             value = call()
@@ -141,7 +154,7 @@ class Watching:
             recording.left.append((numbers_of(tensor), entry, recording.cut_here("item")))
             return TracedNumber(value, self._detached(tensor, "item"), self._tell_decided)
 
-    def _decide(self, call: Callable[[], Any], tensor: Any) -> Any:
+    def _decide(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             value = call()
@@ -149,10 +162,10 @@ class Watching:
                 self._tell_decided(recording.entry(tensor), value)
         return value
 
-    def _tell_decided(self, entry: TrackedTensor, value: Any) -> None:
+    def _tell_decided(self, entry: TrackedTensor, value: object) -> None:
         self._recording.tell_decided(entry, value)
 
-    def _leaving(self, name: str, call: Callable[[], Any], tensor: Any) -> Any:
+    def _leaving(self, name: str, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             value = call()
@@ -172,7 +185,7 @@ class Watching:
         is_stop = source is not None and source.block.type_name() == "StopGradient"
         return entry if is_stop else None
 
-    def _making(self, name: str, call: Callable[[], Any], data: Any) -> Any:
+    def _making(self, name: str, call: Call, data: object) -> Any:
         """``torch.tensor(x)`` copies numbers without gradient; others may keep the tensor."""
         recording = self._recording
         if isinstance(data, torch.Tensor) and name.startswith("as"):
@@ -187,7 +200,7 @@ class Watching:
                     recording.bind(result, recording.performer.detached(entry, name=name))
         return result
 
-    def _set_grad_enabled(self, call: Callable[[], Any], mode: bool) -> Any:
+    def _set_grad_enabled(self, call: Call, mode: bool) -> Any:
         recording = self._recording
         if mode:
             recording.region = None
@@ -195,9 +208,7 @@ class Watching:
             recording.region = recording.cut_here(region() or "set_grad_enabled")
         return call()
 
-    def _requires_grad(
-        self, call: Callable[[], Any], tensor: Any, mode: bool = True, **_: Any
-    ) -> Any:
+    def _requires_grad(self, call: Call, tensor: Tensor, mode: bool = True, **_: object) -> Any:
         recording = self._recording
         with recording.paused(), recording.here():
             recording.entry(tensor)
@@ -205,14 +216,14 @@ class Watching:
             recording.entry(tensor)
         return result
 
-    def _register_hook(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
+    def _register_hook(self, call: Call, tensor: Tensor, hook: Hook) -> Any:
         recording = self._recording
         if recording.live and is_leaf(tensor):
             raise UnsupportedError("a hook", OUTLIVES)
         with recording.paused(), recording.here():
             return hooked(recording, recording.entry(tensor), tensor, hook, call)
 
-    def _register_last(self, call: Callable[[], Any], tensor: Any, hook: Any) -> Any:
+    def _register_last(self, call: Call, tensor: Tensor, hook: Hook) -> Any:
         recording = self._recording
         if recording.live:
             raise UnsupportedError("a hook", OUTLIVES)
@@ -221,7 +232,7 @@ class Watching:
             return call()
 
     def _backward(
-        self, call: Callable[[], Any], tensor: Any, gradient: Any = None, *_: Any, **__: Any
+        self, call: Call, tensor: Tensor, gradient: Tensor | None = None, *_: object, **__: object
     ) -> Any:
         recording = self._recording
         with recording.paused():
@@ -261,7 +272,7 @@ class Watching:
                     return x, scale
         return loss, 1.0
 
-    def _fail(self, tensor: Any, loss: Staged, error: RuntimeError) -> None:
+    def _fail(self, tensor: Tensor, loss: Staged, error: RuntimeError) -> None:
         """Say why a call of ``backward`` raises."""
         recording = self._recording
         recording.failed = error
@@ -270,7 +281,7 @@ class Watching:
         value = np.zeros(()) if tensor.is_meta else numbers_of(tensor)
         recording.losses.append(BackwardCall(loss, value, {}, {}))
 
-    def _gradient(self, call: Callable[[], Any], tensor: Any) -> Any:
+    def _gradient(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             result = call()
@@ -289,14 +300,14 @@ class Watching:
                 recording.missteps.append(Misstep(text=text, written=place.written))
         return result
 
-    def _set_gradient(self, call: Callable[[], Any], tensor: Any, gradient: Any) -> Any:
+    def _set_gradient(self, call: Call, tensor: Tensor, gradient: Tensor | None) -> Any:
         if gradient is None:
             with self._recording.paused():
                 self._recording.ledger.cleared(tensor)
         return call()
 
     def _grad(
-        self, call: Callable[[], Any], outputs: Any, inputs: Any, *args: Any, **kwargs: Any
+        self, call: Call, outputs: Several, inputs: Several, *args: Any, **kwargs: Any
     ) -> Any:
         """``torch.autograd.grad``: a Gradient block for each input."""
         recording = self._recording
@@ -313,7 +324,11 @@ class Watching:
         return results
 
     def _bind_gradients(
-        self, outputs: list[Any], inputs: list[Any], weights: list[Any], results: Any
+        self,
+        outputs: list[Tensor],
+        inputs: list[Tensor],
+        weights: Weights,
+        results: Sequence[Tensor | None],
     ) -> None:
         recording, block = self._recording, self._recording.stage.block
         total = self._total(outputs, weights)
@@ -325,7 +340,7 @@ class Watching:
                     entry = recording.performer.detached(entry, name="grad")
                 recording.bind(result, entry)
 
-    def _total(self, outputs: list[Any], weights: list[Any]) -> Staged:
+    def _total(self, outputs: list[Tensor], weights: Weights) -> Staged:
         """The sum of what is differentiated, each times its weight, which None leaves out."""
         recording, block = self._recording, self._recording.stage.block
         terms = []
@@ -341,12 +356,6 @@ def _size(parts: Parts) -> int:
     return sum(x.read().size if isinstance(x, TrackedTensor) else x.size for x in parts)
 
 
-def _traced(arguments: Any) -> list[tuple[float, TrackedTensor]]:
+def _traced(arguments: object) -> list[tuple[float, TrackedTensor]]:
     """The numbers among arguments that were tensors."""
-    if isinstance(arguments, TracedNumber):
-        return [(float(arguments), arguments.tensor)]
-    if isinstance(arguments, dict):
-        return _traced(list(arguments.values()))
-    if isinstance(arguments, list | tuple):
-        return [found for x in arguments for found in _traced(x)]
-    return []
+    return [(float(x), x.tensor) for x in each(arguments) if isinstance(x, TracedNumber)]

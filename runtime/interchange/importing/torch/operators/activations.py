@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import activations as act
@@ -21,7 +21,7 @@ def _rrelu(x: Staged, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     return put("LeakyRelu", x, slope=(lower + upper) / 2)
 
 
-def _over(kind: str, x: Staged, dim: int, dtype: Any = None) -> Staged:
+def _over(kind: str, x: Staged, dim: int, dtype: str | None = None) -> Staged:
     return put(kind, x.stage.cast(x, dtype) if isinstance(dtype, str) else x, axis=dim)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import elementwise as el
@@ -16,6 +16,9 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
     of_pair,
     pair,
 )
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.operators.table import Operator
 
 _UNARY = {
     "abs": "Abs", "absolute": "Abs", "neg": "Neg", "negative": "Neg", "square": "Square",
@@ -43,11 +46,11 @@ def _floating(x: Staged) -> Staged:
     return x if x.is_float else x.stage.cast(x, "float32")
 
 
-def _of_floats(kind: str) -> Any:
+def _of_floats(kind: str) -> Operator:
     return lambda x: put(kind, _floating(x))
 
 
-def _logical(kind: str) -> Any:
+def _logical(kind: str) -> Operator:
     return of_pair(lambda a, b: put(kind, a.stage.cast(a, "bool"), b.stage.cast(b, "bool")))
 
 
@@ -92,7 +95,7 @@ def _where(condition: Staged, a: Operand, b: Operand) -> Staged:
     return put("Where", condition, *pair(a, b))
 
 
-def _complex(*_: Any) -> Staged:
+def _complex(*_: object) -> Staged:
     raise UnsupportedError("complex numbers", "values are real")
 
 

@@ -12,11 +12,7 @@ import numpy as np
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings import shapes, windows
 from gradwire.runtime.interchange.importing.staged import put
-from gradwire.runtime.interchange.importing.torch.operators.table import (
-    Operator,
-    enter,
-    pairs,
-)
+from gradwire.runtime.interchange.importing.torch.operators.table import Operator, enter, pairs
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
@@ -86,7 +82,7 @@ def _resized(
     """To new lengths, or by factors: the old element that a new one falls into, or lines."""
     if size is None and align_corners and factors:
         size = [math.floor(n * f) for n, f in zip(x.shape[2:], factors, strict=True)]
-    given: dict[str, Any] = {"scales": factors} if size is None else {"sizes": size}
+    given = {"scales": factors} if size is None else {"sizes": size}
     smooth = "align_corners" if align_corners else "half_pixel"
     coordinates = "asymmetric" if mode == "nearest" else smooth
     axes = tuple(range(2, x.ndim))
@@ -109,10 +105,7 @@ def _affine_grid(theta: Staged, size: Sequence[int], align_corners: bool = False
 
 
 def _pad(
-    x: Staged,
-    pad: Sequence[int],
-    mode: str | float = "constant",
-    value: float | None = None,
+    x: Staged, pad: Sequence[int], mode: str | float = "constant", value: float | None = None
 ) -> Staged:
     """More elements at both ends of the last axes; negative widths take some away."""
     how = mode if isinstance(mode, str) else "constant"
@@ -120,18 +113,6 @@ def _pad(
     widths = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
     widths = [(0, 0)] * (x.ndim - len(widths)) + widths
     return shapes.pad(x, widths, float(number or 0), _PADDINGS.get(how, how))
-
-
-def _grid_sampler(
-    x: Staged,
-    grid: Staged,
-    interpolation_mode: int = 0,
-    padding_mode: int = 0,
-    align_corners: bool = False,
-) -> Staged:
-    """An image read between its elements."""
-    mode, outside = _MODES[interpolation_mode], _OUTSIDE[padding_mode]
-    return put("GridSample", x, grid, mode=mode, padding=outside, align_corners=bool(align_corners))
 
 
 for _rank, _name in enumerate(("linear", "bilinear", "trilinear"), 1):
@@ -166,5 +147,10 @@ enter({
     "pad constant_pad_nd": _pad,
     "pixel_shuffle": partial(shapes.depth_to_space, depth_first=False),
     "pixel_unshuffle": partial(shapes.space_to_depth, depth_first=False),
-    "grid_sampler grid_sampler_2d grid_sampler_3d": _grid_sampler,
+    "grid_sampler grid_sampler_2d grid_sampler_3d": (
+        lambda x, grid, mode=0, outside=0, align_corners=False: put(
+            "GridSample", x, grid, mode=_MODES[mode], padding=_OUTSIDE[outside],
+            align_corners=bool(align_corners),
+        )
+    ),
 })  # fmt: skip

@@ -12,10 +12,16 @@ import numpy as np
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged, put
-from gradwire.runtime.interchange.importing.torch.operators.table import Number, enter, operator
+from gradwire.runtime.interchange.importing.torch.operators.table import (
+    Number,
+    dtype_of,
+    enter,
+    operator,
+)
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.stage import Stage
+    from gradwire.runtime.interchange.importing.staged import Operand
 
 _enter, _operator = partial(enter, with_stage=True), partial(operator, with_stage=True)
 DRAWN = "Random numbers are drawn anew in every run, others than PyTorch's."
@@ -34,12 +40,8 @@ def _filled(stage: Stage, shape: Sequence[int], value: Number, dtype: str | None
     return stage.constant(np.full(checked(shape), value, dtype or "float32"))
 
 
-def _dtype_of(value: Number) -> str:
-    return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
-
-
 @_operator("arange", "arange.start", "arange.start_step")
-def _arange(stage: Stage, *bounds: Any, dtype: Any = None, **_: Any) -> Staged:
+def _arange(stage: Stage, *bounds: object, dtype: str | None = None, **_: object) -> Staged:
     """Numbers from a start up to an end, by a step."""
     numbers = [b for b in bounds if isinstance(b, int | float)]
     if dtype == "int64":
@@ -54,14 +56,16 @@ def _arange(stage: Stage, *bounds: Any, dtype: Any = None, **_: Any) -> Staged:
 
 @_operator("linspace")
 def _linspace(
-    stage: Stage, start: Number, end: Number, steps: int, dtype: str | None = None, **_: Any
+    stage: Stage, start: Number, end: Number, steps: int, dtype: str | None = None, **_: object
 ) -> Staged:
     (steps,) = checked([steps])
     return stage.constant(np.linspace(start, end, steps).astype(dtype or "float32"))
 
 
 @_operator("eye", "eye.m")
-def _eye(stage: Stage, n: int, m: int | None = None, dtype: str | None = None, **_: Any) -> Staged:
+def _eye(
+    stage: Stage, n: int, m: int | None = None, dtype: str | None = None, **_: object
+) -> Staged:
     rows, columns = checked([n, n if m is None else m])
     return stage.constant(np.eye(rows, columns).astype(dtype or "float32"))
 
@@ -86,7 +90,7 @@ uniform_numbers = partial(_drawn, "RandomUniform", ("low", "high"))
 
 
 @_operator("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
-def _normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
+def _normal_around(stage: Stage, mean: Operand, std: Operand = 1.0, **_: object) -> Staged:
     """``mean + std * z`` with normal z; no gradient goes to either, as in PyTorch."""
     given = [x for x in (mean, std) if isinstance(x, Staged)]
     shape = np.broadcast_shapes(*(x.shape for x in given))
@@ -95,7 +99,7 @@ def _normal_around(stage: Stage, mean: Any, std: Any = 1.0, **_: Any) -> Staged:
 
 
 @_operator("bernoulli", "bernoulli.p")
-def _bernoulli(stage: Stage, p: Staged, by: float | None = None, **_: Any) -> Staged:
+def _bernoulli(stage: Stage, p: Staged, by: float | None = None, **_: object) -> Staged:
     """1 with a probability, else 0."""
     u = uniform_numbers(stage, p.shape, p.dtype)
     return stage.cast(u < (p if by is None else by), p.dtype)
@@ -105,7 +109,7 @@ def _bernoulli(stage: Stage, p: Staged, by: float | None = None, **_: Any) -> St
     "randint", "randint.low", "randint_like", "randint_like.low_dtype", "randperm", "multinomial",
     "poisson", "exponential", "geometric", "cauchy", "log_normal", "random",
 )  # fmt: skip
-def _refused(stage: Stage, *_: Any, **__: Any) -> Staged:
+def _refused(stage: Stage, *_: object, **__: object) -> Staged:
     raise UnsupportedError("a random draw", "no block draws from this distribution")
 
 
@@ -119,7 +123,7 @@ _enter({
     ),
     "ones": lambda stage, size, dtype=None, *_, **__: _filled(stage, size, 1, dtype),
     "full": lambda stage, size, value, dtype=None, *_, **__: _filled(
-        stage, size, value, dtype or _dtype_of(value)
+        stage, size, value, dtype or dtype_of(value)
     ),
     "scalar_tensor": lambda stage, value, dtype=None, *_, **__: _filled(stage, (), value, dtype),
     "zeros_like empty_like": lambda _, x, dtype=None, *__, **___: _alike(x, x.shape, 0, dtype),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def _batch_norm(
     training: bool,
     momentum: float | None,
     eps: float,
-    *_: Any,
+    *_: object,
 ) -> Staged:
     """Mean 0 and variance 1 in each channel: of this batch in training, else as remembered."""
     from_batch = training or running_mean is None
@@ -41,23 +41,6 @@ def _batch_norm(
     return y
 
 
-def _instance_norm(
-    x: Staged,
-    weight: Staged | None,
-    bias: Staged | None,
-    running_mean: Staged | None,
-    running_var: Staged | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    *_: Any,
-) -> Staged:
-    """Mean 0 and variance 1 in each channel of each example."""
-    if use_input_stats:
-        return normalisation.group_norm(x, x.shape[1], weight, bias, eps)
-    return _batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps)
-
-
 enter({
     "layer_norm": lambda x, shape, weight=None, bias=None, eps=1e-5, *__: (
         normalisation.layer_norm(x, weight, bias, range(-len(shape), 0), eps)
@@ -66,7 +49,11 @@ enter({
         x, weight, range(-len(shape), 0), float(np.finfo(x.dtype).eps) if eps is None else eps
     ),
     "batch_norm": _batch_norm,
-    "instance_norm": _instance_norm,
+    "instance_norm": lambda x, weight, bias, mean, variance, by_input, momentum, eps, *_: (
+        normalisation.group_norm(x, x.shape[1], weight, bias, eps)
+        if by_input
+        else _batch_norm(x, weight, bias, mean, variance, False, momentum, eps)
+    ),
     "group_norm": lambda x, groups, weight=None, bias=None, eps=1e-5, *__: (
         normalisation.group_norm(x, groups, weight, bias, eps)
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from gradwire.runtime.interchange.importing.torch.operators.table import Operand
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
+    from gradwire.runtime.interchange.importing.torch.operators.table import Operator
 
 
 def _linear(x: Staged, weight: Staged, bias: Staged | None = None) -> Staged:
@@ -41,7 +43,7 @@ def _inner(a: Staged, b: Staged) -> Staged:
     return b.stage.reshape(a @ swap(rows, 0, 1), (*a.shape[:-1], *b.shape[:-1]))
 
 
-def _added(product: Any) -> Any:
+def _added(product: Callable[[Staged, Staged], Staged]) -> Operator:
     """``beta * x + alpha * product(a, b)``."""
 
     def add(x: Staged, a: Staged, b: Staged, beta: Operand = 1, alpha: Operand = 1) -> Staged:
@@ -94,11 +96,7 @@ def _attention(
 
 
 def dropout(
-    x: Staged,
-    p: float,
-    train: bool | None = True,
-    by_channel: bool = False,
-    alpha: bool = False,
+    x: Staged, p: float, train: bool | None = True, by_channel: bool = False, alpha: bool = False
 ) -> Staged:
     """Some numbers, or channels, set to 0 and the others enlarged, while training.
 
@@ -124,7 +122,7 @@ def scale_and_dropped(p: float) -> tuple[float, float]:
     return scale, SELU_LEAST * scale * (p - 1)
 
 
-def _cdist(a: Staged, b: Staged, p: float = 2.0, *_: Any) -> Staged:
+def _cdist(a: Staged, b: Staged, p: float = 2.0, *_: object) -> Staged:
     """The distance of each row of one from each row of the other."""
     stage = a.stage
     one = stage.reshape(a, (*a.shape[:-1], 1, a.shape[-1]))

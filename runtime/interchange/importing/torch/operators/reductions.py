@@ -97,20 +97,16 @@ def _matrix_norm(
     return y if keepdim else squeeze(y, over)
 
 
-def _without_nan(x: Staged) -> Staged:
-    return put("Where", put("IsNaN", x), x.like(0), x)
-
-
-def _counted(x: Staged) -> Staged:
-    return x.stage.cast(put("NotEqual", x, x.like(0)), "int64")
-
-
 enter({
     "sum": _sum("Sum", "int64"), "prod": _sum("Prod", "int64"), "mean": _sum("Mean"),
     "amax": _sum("Max"), "amin": _sum("Min"), "logsumexp": _sum("LogSumExp"),
     "any": _truth("AnyTrue"), "all": _truth("AllTrue"),
-    "nansum": lambda x, *args, **more: _sum("Sum", "int64")(_without_nan(x), *args, **more),
-    "count_nonzero": lambda x, dim=None: _reduced("Sum", _counted(x), dim),
+    "nansum": lambda x, *args, **more: _sum("Sum", "int64")(
+        put("Where", put("IsNaN", x), x.like(0), x), *args, **more
+    ),
+    "count_nonzero": lambda x, dim=None: _reduced(
+        "Sum", x.stage.cast(put("NotEqual", x, x.like(0)), "int64"), dim
+    ),
     "aminmax": lambda x, *, dim=None, keepdim=False: [
         _reduced(kind, x, dim, keepdim) for kind in ("Min", "Max")
     ],

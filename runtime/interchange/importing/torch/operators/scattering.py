@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -57,19 +57,14 @@ def _put(x: Staged, indices: Staged, source: Staged, accumulate: bool = False) -
     return x.stage.reshape(done, x.shape)
 
 
-def _copy(x: Staged, source: Staged, *_: Any) -> Staged:
+def _copy(x: Staged, source: Staged, *_: object) -> Staged:
     """The numbers of another tensor, in the shape and dtype of this one."""
     return x.stage.broadcast(x.stage.cast(source, x.dtype), x.shape)
 
 
 @operator("scatter.reduce", "scatter.value_reduce", "scatter_reduce")
 def scatter_reduce(
-    x: Staged,
-    dim: int,
-    indices: Staged,
-    source: Operand,
-    reduce: str,
-    include_self: bool = True,
+    x: Staged, dim: int, indices: Staged, source: Operand, reduce: str, include_self: bool = True
 ) -> Staged:
     """``x`` combined with other numbers at indices along an axis, or replaced by them there."""
     if reduce not in _MODES or not (x.is_float or (include_self and reduce != "mean")):
@@ -95,13 +90,7 @@ def scatter_reduce(
 
 @operator("index_reduce")
 def index_reduce(
-    x: Staged,
-    dim: int,
-    indices: Staged,
-    source: Staged,
-    reduce: str,
-    *,
-    include_self: bool = True,
+    x: Staged, dim: int, indices: Staged, source: Staged, reduce: str, *, include_self: bool = True
 ) -> Staged:
     """``x`` combined with rows at indices along an axis, or replaced by them there."""
     dim %= x.ndim
@@ -114,10 +103,7 @@ def _along(x: Staged, dim: int, indices: Staged, source: Operand, mode: str) -> 
 
 @operator("index_put", "_unsafe_index_put")
 def index_put(
-    x: Staged,
-    indices: Sequence[Staged | None],
-    values: Staged,
-    accumulate: bool = False,
+    x: Staged, indices: Sequence[Staged | None], values: Staged, accumulate: bool = False
 ) -> Staged:
     """``x`` with other numbers at ``x[i, :, j]``, or with them added."""
     stage, (mask, *more) = x.stage, indices

@@ -18,6 +18,7 @@ from gradwire.runtime.interchange.importing.torch.operators.table import (
 )
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 VIEWS = frozenset(
@@ -30,7 +31,7 @@ VIEWS = frozenset(
 """Operators whose results share the memory of their first argument."""
 
 
-def same(x: Staged, *_: Any, **__: Any) -> Staged:
+def same(x: Staged, *_: object, **__: object) -> Staged:
     """The same numbers."""
     return x
 
@@ -40,13 +41,13 @@ def cat(tensors: Sequence[Staged], dim: int = 0) -> Staged:
     return shapes.concat([x for x in tensors if x.shape != (0,)] or tensors, dim)
 
 
-def repeat_interleave(x: Staged, repeats: int, dim: int | None = None, **_: Any) -> Staged:
+def repeat_interleave(x: Staged, repeats: int, dim: int | None = None, **_: object) -> Staged:
     """Each element several times in a row."""
     return shapes.repeat(x, repeats, dim)
 
 
 @operator("to", "_to_copy", "to.device", "to.dtype_layout", "to.prim_Device", "to.prim_dtype")
-def _to(x: Staged, *args: Any, dtype: Any = None, **_: Any) -> Staged:
+def _to(x: Staged, *args: Any, dtype: str | None = None, **_: object) -> Staged:
     """In another dtype, where one is given; all devices are one."""
     wanted = dtype if dtype is not None else next((a for a in args if isinstance(a, str)), None)
     return x if wanted is None else x.stage.cast(x, wanted)
@@ -134,12 +135,10 @@ def as_strided(
     return x.stage.take(shapes.flatten(x), order[at], 0)
 
 
-def _in_memory(
-    shape: Sequence[int], strides: Sequence[int], offset: int
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _in_memory(shape: Sequence[int], strides: Sequence[int], offset: int) -> Array:
     """The place of each element in memory."""
     steps = np.array(strides, np.int64).reshape(-1, *(1,) * len(shape))
-    places: np.ndarray[Any, np.dtype[np.int64]] = offset + (np.indices(shape) * steps).sum(0)
+    places: Array = offset + (np.indices(shape) * steps).sum(0)
     return places
 
 
@@ -151,7 +150,7 @@ def _squeeze(x: Staged, dim: int | Sequence[int] | None = None) -> Staged:
     return shapes.squeeze(x, [axis for axis in several if x.shape[axis] == 1])
 
 
-def _repeated_places(repeats: Staged, **_: Any) -> Staged:
+def _repeated_places(repeats: Staged, **_: object) -> Staged:
     """Each place as often as is said there, known at import."""
     times = repeats.stage.numbers(repeats, "repeat_interleave")
     return repeats.stage.constant(np.repeat(np.arange(times.size), times))

@@ -25,6 +25,7 @@ Operator: TypeAlias = Callable[..., Result]
 _Function = TypeVar("_Function", bound=Operator)
 
 _TABLE: dict[str, Operator] = {}
+BFLOAT16 = 13
 DTYPES = {
     1: "uint8",
     2: "int8",
@@ -35,11 +36,12 @@ DTYPES = {
     7: "float32",
     8: "float64",
     12: "bool",
+    BFLOAT16: "float32",
     28: "uint16",
     34: "uint32",
     35: "uint64",
 }
-"""The dtypes by PyTorch's numbers in files."""
+"""The dtypes by PyTorch's numbers in files; bfloat16 is computed with its range, in float32."""
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
@@ -80,11 +82,16 @@ def kind_of(dtype: str) -> int:
     return _KINDS[np.dtype(dtype).kind]
 
 
+def dtype_of(number: Number) -> str:
+    """The dtype of a number of Python's."""
+    return "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float32"
+
+
 def like(number: Operand, x: Staged) -> Staged:
     """A number as PyTorch takes it beside ``x``: in its dtype, unless its own kind is higher."""
     if isinstance(number, Staged):
         return number
-    own = "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float32"
+    own = dtype_of(number)
     return x.stage.constant(
         np.asarray(number, x.dtype if kind_of(own) <= kind_of(x.dtype) else own)
     )

@@ -7,10 +7,10 @@ anything, when it is asked for something that the run has not shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.library.recorded import RecordedRun
     from gradwire.blocks.values import Array
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Args,
+        Kwargs,
+        OpOverload,
+        Program,
+        Tensor,
+    )
 
+PlaceOf: TypeAlias = "Callable[[Tensor], int | None]"
+"""Gives the number of the input that a tensor is."""
+Given: TypeAlias = "list[Tensor | None]"
 IN_PLACE = "it writes in place"
 RANDOM = "it draws random numbers"
 HIDDEN = "it reads a tensor that is not among its arguments"
@@ -49,9 +59,9 @@ _ROUNDING = 32
 class RecordedCall(NamedTuple):
     """A call that the program has made."""
 
-    function: Callable[..., Any]
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
+    function: Program
+    args: Args
+    kwargs: Kwargs
     picks: Sequence[int]
     """Which tensors of its result are the outputs that no block computes."""
     is_operator: bool
@@ -68,7 +78,7 @@ class _Place(NamedTuple):
 
 def operator_call(call: partial[Any], results: int) -> RecordedCall:
     """The call of an operator, with so many results."""
-    operator: Any = call.func
+    operator: OpOverload = call.func
     why = ""
     if operator._schema.is_mutable:
         why = IN_PLACE
@@ -82,14 +92,14 @@ def operator_call(call: partial[Any], results: int) -> RecordedCall:
 class FunctionProbe:
     """Whether what a custom function does follows from its arguments, by its operators."""
 
-    def __init__(self, given: Sequence[Any]) -> None:
+    def __init__(self, given: Sequence[Tensor]) -> None:
         self.why_not = ""
         self._given = set(map(memory_of, given))
         self._made: set[int] = set()
         self._known = set(self._given)
         """The memory of arguments, of what operators have made of them, and of constants."""
 
-    def meet(self, tensor: Any, value: Any) -> None:
+    def meet(self, tensor: Tensor, value: object) -> None:
         """A tensor that gets no gradient is known from now on, and what it is."""
         self._known.add(memory_of(tensor))
         if isinstance(value, Staged) and value.source is not None:
@@ -97,11 +107,11 @@ class FunctionProbe:
 
     def note(
         self,
-        operator: Any,
-        tensors: Sequence[Any],
-        results: Sequence[Any],
-        written: Sequence[Any],
-        value_of: Callable[[Any], Staged | None],
+        operator: OpOverload,
+        tensors: Sequence[Tensor],
+        results: Sequence[Tensor],
+        written: Sequence[Tensor],
+        value_of: Callable[[Tensor], Staged | None],
     ) -> None:
         """An operator has run. Of what it took, ``value_of`` gives what blocks compute it."""
         places = set(map(memory_of, written)) - self._made
@@ -122,17 +132,15 @@ class FunctionProbe:
 class CallQuestion:
     """What a call makes of other inputs. It has copies of those of the run."""
 
-    def __init__(
-        self, call: RecordedCall, place_of: Callable[[Any], int | None], inputs: int
-    ) -> None:
+    def __init__(self, call: RecordedCall, place_of: PlaceOf, inputs: int) -> None:
         self.why_not = call.why_not
         self.depends: tuple[frozenset[int], ...] | None = None
         self.withheld: set[tuple[int, int]] = set()
         self._function, self._picks = call.function, call.picks
         self._is_operator, self._is_tried = call.is_operator, False
-        self._kept: list[Any] = [None] * inputs
+        self._kept: Given = [None] * inputs
         self._lock = Lock()
-        self._asked: tuple[list[Any], list[Any]] = [], []
+        self._asked: tuple[Given, list[Tensor]] = [], []
         """The inputs that were asked for last, and the outputs."""
         if any(map(torch.is_autocast_enabled, ("cpu", "cuda"))):
             self.why_not = self.why_not or AUTOCAST
@@ -173,7 +181,7 @@ class CallQuestion:
         return found
 
     def product(
-        self, run: RecordedRun, output: int, slot: int, gradient: Array, inputs: Sequence[Any]
+        self, run: RecordedRun, output: int, slot: int, gradient: Array, inputs: Sequence[Array]
     ) -> Array:
         """What a gradient that comes to one output sends on to an input. Raises ValueError."""
         with self._asking(run):
@@ -207,7 +215,7 @@ class CallQuestion:
         if self.why_not:
             self._kept = [None] * len(self._kept)
 
-    def _keep(self, tensor: Any, place: int | None) -> None:
+    def _keep(self, tensor: Tensor, place: int | None) -> None:
         is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
         if place is None or not is_plain or tensor.layout != torch.strided or tensor.is_quantized:
             self.why_not = NOT_PLAIN
@@ -219,7 +227,7 @@ class CallQuestion:
             kept.requires_grad_()
         self._kept[place] = kept
 
-    def _placed(self, x: Any, place_of: Callable[[Any], int | None]) -> Any:
+    def _placed(self, x: Any, place_of: PlaceOf) -> Any:
         if self.why_not:
             return None
         if isinstance(x, torch.Tensor):
@@ -264,7 +272,9 @@ class CallQuestion:
         finally:
             torch.random.set_rng_state(drawn)
 
-    def _difference(self, run: RecordedRun, given: Sequence[Any], outputs: Sequence[Any]) -> str:
+    def _difference(
+        self, run: RecordedRun, given: Sequence[Tensor | None], outputs: Sequence[Tensor]
+    ) -> str:
         """What an answer has differently from the run whose inputs it is for."""
         for output, of_run in zip(outputs, run.outputs, strict=True):
             found = shown(output)
@@ -286,7 +296,7 @@ class CallQuestion:
                     return "other gradients"
         return ""
 
-    def _answer(self, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _answer(self, inputs: Sequence[Array]) -> tuple[Given, list[Tensor]]:
         """The inputs as tensors, those of the run by default, and the outputs for them."""
         kept = self._kept
         last, outputs = self._asked
@@ -314,7 +324,7 @@ class CallQuestion:
 class _Reads(TorchDispatchMode):  # type: ignore[misc]  # mypy doesn't read torch
     """Notes whether operators read a tensor that gradient may come to and nobody has given them."""
 
-    def __init__(self, given: Sequence[Any]) -> None:
+    def __init__(self, given: Sequence[Tensor]) -> None:
         super().__init__()
         self.is_hidden = False
         self._own = set(map(memory_of, given))
@@ -332,20 +342,20 @@ def _in_short(error: Exception) -> str:
     return first[:200].rstrip(".")
 
 
-def _tensor(array: Any, like: Any) -> Any:
+def _tensor(array: Array, like: Tensor) -> Tensor:
     """An array as a tensor of the dtype of another, and where that is."""
     plain = torch.from_numpy(np.array(array))
     plain = torch.view_as_complex(plain) if like.is_complex() else plain
     return plain.to(like.device, like.dtype)
 
 
-def _input(array: Any, like: Any) -> Any:
+def _input(array: Array, like: Tensor) -> Tensor:
     """An array as a tensor that is like another but for its numbers."""
     made = torch.empty_like(like.detach()).copy_(_tensor(array, like))
     return made.requires_grad_(like.requires_grad)
 
 
-def _sent(output: Any, x: Any, gradient: Array) -> Any:
+def _sent(output: Tensor, x: Tensor | None, gradient: Array) -> Tensor | None:
     """What a gradient of an output sends to an input; None for nothing."""
     if x is None or not (x.requires_grad and output.requires_grad):
         return None
@@ -355,7 +365,7 @@ def _sent(output: Any, x: Any, gradient: Array) -> Any:
     return sent
 
 
-def _passes(output: Any, x: Any) -> bool:
+def _passes(output: Tensor, x: Tensor | None) -> bool:
     """Whether gradient of an output goes to an input, or PyTorch would fail to send it."""
     try:
         return _sent(output, x, np.zeros_like(shown(output))) is not None
@@ -363,14 +373,14 @@ def _passes(output: Any, x: Any) -> bool:
         return True
 
 
-def _filled(x: Any, given: Sequence[Any]) -> Any:
+def _filled(x: Any, given: Sequence[Tensor | None]) -> Any:
     """An argument with the tensors in their places."""
     if isinstance(x, _Place):
         return given[x.input]
     return [_filled(y, given) for y in x] if type(x) is list else x
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def _are_same(one: Tensor, other: Tensor) -> bool:
     return one is other or bool(np.array_equal(shown(one), shown(other)))
 
 

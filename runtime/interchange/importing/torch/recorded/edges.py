@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
+    from gradwire.runtime.interchange.importing.torch.types import (
+        EdgeKey,
+        Hook,
+        Node,
+        RemovableHandle,
+        Tensor,
+    )
 
 NOT_SEEN = (-1.0, *[0.0] * (SEEN - 1))
 """Of an input that can't be known again."""
@@ -29,19 +36,19 @@ NOT_KNOWN = (LEFT_OUT, *[0.0] * (SEEN - 1))
 class Old(NamedTuple):
     """A tensor as it was before it was written to."""
 
-    tensor: Any
+    tensor: Tensor
     version: int | None
     seen: tuple[float, ...]
     value: Staged
 
     @property
-    def unchanged(self) -> Any:
+    def unchanged(self) -> Tensor | None:
         """The tensor, if it has not been written to; None otherwise."""
         version = _version_of(self.tensor)
         return self.tensor if version is not None and version == self.version else None
 
 
-def hooked(tensor: Any, hook: Callable[[Any], None]) -> list[Any]:
+def hooked(tensor: Tensor, hook: Hook) -> list[RemovableHandle]:
     """The handle of a hook; nothing for a tensor that PyTorch lets nobody differentiate."""
     try:
         return [tensor.register_hook(hook)]
@@ -49,7 +56,7 @@ def hooked(tensor: Any, hook: Callable[[Any], None]) -> list[Any]:
         return []
 
 
-def edge_of(tensor: Any) -> tuple[Any, int] | None:
+def edge_of(tensor: Tensor) -> tuple[Node, int] | None:
     """The gradient edge of a tensor; None where autograd doesn't keep track of it."""
     if not tensor.requires_grad:
         return None
@@ -60,7 +67,7 @@ def edge_of(tensor: Any) -> tuple[Any, int] | None:
     return edge.node, edge.output_nr
 
 
-def old_of(recording: CaptureRecording, tensors: Iterable[Any]) -> dict[Any, Old]:
+def old_of(recording: CaptureRecording, tensors: Iterable[Tensor]) -> dict[EdgeKey, Old]:
     """Tensors that may be written to, as they are now, by their edges or identities."""
     found = {}
     for x in tensors:
@@ -74,9 +81,9 @@ def old_of(recording: CaptureRecording, tensors: Iterable[Any]) -> dict[Any, Old
 
 def old_written(
     recording: CaptureRecording,
-    written: Sequence[Any],
+    written: Sequence[Tensor],
     is_apart: Callable[..., bool] | Literal[False],
-) -> dict[Any, Old]:
+) -> dict[EdgeKey, Old]:
     """What an operator will write to, as it is now, with the bases of views; nothing where that
     can't be expressed.
 
@@ -94,23 +101,23 @@ def old_written(
         return {}
 
 
-def is_among(tensor: Any, others: Iterable[Any]) -> bool:
+def is_among(tensor: Tensor, others: Iterable[Tensor]) -> bool:
     """Whether a tensor is one of others."""
     return any(tensor is other for other in others)
 
 
-def key_of(tensor: Any) -> Any:
+def key_of(tensor: Tensor) -> EdgeKey:
     """What a tensor is known by: its gradient edge, or else its identity."""
     edge = edge_of(tensor)
     return id(tensor) if edge is None else (id(edge[0]), edge[1])
 
 
-def _version_of(tensor: Any) -> int | None:
+def _version_of(tensor: Tensor) -> int | None:
     """How often a tensor has been written to; None for one of inference mode, which doesn't say."""
     return None if tensor.is_inference() else int(tensor._version)
 
 
-def seen(tensor: Any) -> tuple[float, ...]:
+def seen(tensor: Tensor) -> tuple[float, ...]:
     """By what an input is known again."""
     if tensor is None:
         return NOT_SEEN

@@ -9,12 +9,12 @@ that are set before it, and behind all hooks of the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -53,13 +53,23 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import StagedBlock
+    from gradwire.runtime.interchange.importing.torch.capture.known import Port
     from gradwire.runtime.interchange.importing.torch.capture.recording import CaptureRecording
-    from gradwire.runtime.interchange.importing.torch.known import Port
     from gradwire.runtime.interchange.importing.torch.recorded.asking import RecordedCall
+    from gradwire.runtime.interchange.importing.torch.types import (
+        Call,
+        Edge,
+        EdgeKey,
+        Gradients,
+        Kwargs,
+        Node,
+        Reference,
+        RemovableHandle,
+        Tensor,
+    )
 
 B = TypeVar("B", bound="Block")
-Edge: TypeAlias = "tuple[int, int]"
-"""A node of autograd by its identity, and the number of one of its outputs."""
+K = TypeVar("K", bound="tuple[int, ...]")
 _ROUNDING = 8
 """Machine epsilons of the largest gradient that smaller ones may be off by."""
 
@@ -68,7 +78,7 @@ _ROUNDING = 8
 class RegionSlot(NamedTuple):
     """A place at the edge of a region: the gradient that a node sends to an input."""
 
-    node: Any
+    node: Node
     number: int
     """Which of the node's own inputs it is."""
     input: int
@@ -80,9 +90,9 @@ class Known(NamedTuple):
     """A tensor at a gradient edge, and what stood for it then."""
 
     since: int
-    node: Any
+    node: Node
     """Kept, so that no other node takes its identity."""
-    tensor: Callable[[], Any]
+    tensor: Reference
     """Gives the tensor; None once it is gone."""
     value: Staged | None
 
@@ -107,10 +117,10 @@ class TorchRegion:
     """The inputs that its output equals."""
     question: CallQuestion | None = None
     """What is asked for other inputs and gradients."""
-    leaf: Any = None
+    leaf: Tensor | None = None
     """The leaf that a hook runs for after its gradient was accumulated."""
     slots: list[RegionSlot] = field(default_factory=list)
-    heads: list[tuple[Any, int] | None] = field(default_factory=list)
+    heads: list[tuple[Node, int] | None] = field(default_factory=list)
     """For each output the node that its gradient comes to, and the output of that node."""
     arrived: dict[tuple[int, int], Array] = field(default_factory=dict)
     """What arrived, by loss and output."""
@@ -155,7 +165,7 @@ class TorchRegions:
     def __init__(self, recording: CaptureRecording) -> None:
         self._recording = recording
         self._edges: dict[Edge, Known] = {}
-        self._kept: list[Any] = []
+        self._kept: list[Node] = []
         """Nodes that must not be freed: their identities are in use."""
         self.time = 0
         self.all: list[TorchRegion] = []
@@ -167,10 +177,10 @@ class TorchRegions:
         """By loss, the size below which gradients are 0 but for rounding."""
         self._left_out: dict[int, tuple[Staged, Staged]] = {}
         """The outputs of hooks that change nothing, by identity, and what these are set on."""
-        self.removable: list[Any] = []
+        self.removable: list[RemovableHandle] = []
         """Handles of hooks on tensors that outlive the capture."""
 
-    def note(self, tensor: Any, reference: Callable[[], Any], entry: TrackedTensor) -> None:
+    def note(self, tensor: Tensor, reference: Reference, entry: TrackedTensor) -> None:
         """A tensor is known from now on."""
         edge = edge_of(tensor)
         if edge is not None:
@@ -178,7 +188,7 @@ class TorchRegions:
             value = entry.value if isinstance(entry.value, Staged) else None
             self._edges[id(edge[0]), edge[1]] = Known(self.time, edge[0], reference, value)
 
-    def nodes(self) -> Iterator[tuple[Port, Any, int]]:
+    def nodes(self) -> Iterator[tuple[Port, Node, int]]:
         """The outputs of blocks that gradient comes to, but for leaves, each with the node and the
         number of its output at which it does; of several the first.
         """
@@ -197,12 +207,12 @@ class TorchRegions:
     def put_up(
         self,
         name: str,
-        outputs: Sequence[Any],
-        given: Sequence[Any] = (),
+        outputs: Sequence[Tensor],
+        given: Sequence[Tensor] = (),
         since: int | None = None,
         forward: Sequence[Staged] = (),
         *,
-        old: Mapping[Any, Old] = MappingProxyType({}),
+        old: Mapping[EdgeKey, Old] = MappingProxyType({}),
         is_own: bool = False,
         call: RecordedCall | None = None,
     ) -> list[TrackedTensor]:
@@ -216,7 +226,7 @@ class TorchRegions:
         """
         before = self.time if since is None else since
         recording, stage = self._recording, self._recording.stage
-        inputs: dict[Any, tuple[Any, Staged]] = {}
+        inputs: dict[EdgeKey, tuple[Tensor | None, Staged]] = {}
         for tensor in given:
             inputs.setdefault(key_of(tensor), (tensor, recording.entry(tensor).read()))
         for key, was in old.items():
@@ -298,7 +308,7 @@ class TorchRegions:
             self.all.append(region)
         return made
 
-    def _routes(self, tensor: Any, before: int) -> list[tuple[Any, int, Edge]]:
+    def _routes(self, tensor: Tensor, before: int) -> list[tuple[Node, int, Edge]]:
         """The slots of nodes from which an edge leads out of the region that ends in a tensor."""
         start = edge_of(tensor)
         if start is None:
@@ -320,7 +330,7 @@ class TorchRegions:
                     pending.append(following)
         return found
 
-    def _at(self, edge: Edge, node: Any) -> tuple[Any, Staged]:
+    def _at(self, edge: Edge, node: Node) -> tuple[Tensor | None, Staged]:
         """The tensor at an edge, None where it has been written to since, and its value there."""
         recording = self._recording
         known = self._edges.get(edge)
@@ -341,7 +351,13 @@ class TorchRegions:
         return None, known.value
 
     def hook(
-        self, tensor: Any, entry: TrackedTensor, name: str, written: str, *, is_last: bool = False
+        self,
+        tensor: Tensor,
+        entry: TrackedTensor,
+        name: str,
+        written: str,
+        *,
+        is_last: bool = False,
     ) -> TorchRegion | None:
         """A region that a hook on a tensor is: its value is the tensor's. None where no gradient
         comes to it.
@@ -376,7 +392,7 @@ class TorchRegions:
         stage.remark("note", f"{written} changes this gradient: it is that of this run.", made)
         return region
 
-    def unasked_hook(self, tensor: Any, value: Staged, written: str) -> Staged:
+    def unasked_hook(self, tensor: Tensor, value: Staged, written: str) -> Staged:
         """The value of a tensor behind a hook that no gradient came to."""
         kind = [(value.dtype, value.shape)]
         region = TorchRegion(written, kind, kind, [seen(tensor)], [], [{0}], unasked=[0])
@@ -392,11 +408,11 @@ class TorchRegions:
         """The hook on a tensor that a value comes from, if it does from one."""
         return next((x for x in self.all if x.made is value and x.hook and not x.heads), None)
 
-    def around(self, region: TorchRegion, tensor: Any, call: Callable[[], Any]) -> Any:
+    def around(self, region: TorchRegion, tensor: Tensor, call: Call) -> Any:
         """Let a hook be set between two that see what it is given and what it makes."""
-        self.removable.append(tensor.register_hook(partial(self._arrives, region, 0)))
+        self.removable.append(tensor.register_hook(partial(self._take, region.arrived, 0)))
         result = call()
-        self.removable.append(tensor.register_hook(partial(self._sends, region, 0)))
+        self.removable.append(tensor.register_hook(partial(self._take, region.products, 0)))
         return result
 
     # ---- the backward pass --------------------------------------------------------------------
@@ -408,7 +424,8 @@ class TorchRegions:
         """
         self._scale = scale
         self._loss = sum(1 for _ in self._recording.losses)
-        handles, sharers = [], dict[Edge, list[TorchRegion]]()
+        handles: list[RemovableHandle] = []
+        sharers: dict[Edge, list[TorchRegion]] = {}
         for region in self.all:
             if region.leaf is not None:
                 handles += self._after_accumulation(region)
@@ -423,7 +440,7 @@ class TorchRegions:
                 handles.append(slot.node.register_hook(partial(self._sent, sharing, region, slot)))
             for place, head in enumerate(region.heads):
                 if head is not None:
-                    come = partial(self._come, region, place, head[1])
+                    come = partial(self._take_one_of, region.arrived, place, head[1])
                     handles.append(head[0].register_prehook(come))
         for _, node, number in self.nodes() if self.all else ():
             handles.append(node.register_prehook(partial(self._sized, number)))
@@ -434,7 +451,7 @@ class TorchRegions:
                 handle.remove()
             self._loss, self._scale = -1, 1.0
 
-    def _sized(self, number: int, gradients: Any) -> None:
+    def _sized(self, number: int, gradients: Gradients) -> None:
         gradient = gradients[number]
         if gradient is None or gradient.layout != torch.strided:
             return
@@ -444,7 +461,7 @@ class TorchRegions:
             known = self._rounding.get(self._loss, 0.0)
             self._rounding[self._loss] = max(known, size if np.isfinite(size) else 0.0)
 
-    def _divide(self, region: TorchRegion, node: Any, gradients: Any) -> None:
+    def _divide(self, region: TorchRegion, node: Node, gradients: Gradients) -> None:
         """Ask a node what it makes of the gradient of each of its outputs alone."""
         places = [
             (place, head[1])
@@ -458,19 +475,20 @@ class TorchRegions:
                     key = self._loss, place, slot.input
                     self._add(region.parts, key, encoded(found[slot.number]))
 
-    def _after_accumulation(self, region: TorchRegion) -> list[Any]:
+    def _after_accumulation(self, region: TorchRegion) -> list[RemovableHandle]:
         """Hooks around those that run once the gradient of a leaf has been accumulated."""
         leaf = region.leaf
+        assert leaf is not None
         before: list[Any] = []
 
-        def come(gradient: Any) -> None:
+        def come(gradient: Tensor) -> None:
             before[:] = [None if leaf.grad is None else encoded(leaf.grad), gradient]
-            self._arrives(region, 0, gradient)
+            self._take(region.arrived, 0, gradient)
 
-        def sent(_: Any) -> None:
+        def sent(_: Tensor) -> None:
             earlier, gradient = before
             if leaf.grad is None:  # the hook has used it up
-                self._sends(region, 0, gradient)
+                self._take(region.products, 0, gradient)
             else:
                 now = encoded(leaf.grad)
                 made = now if earlier is None else now - earlier
@@ -487,26 +505,31 @@ class TorchRegions:
         }
 
     def _sent(
-        self, sharing: list[TorchRegion], region: TorchRegion, slot: RegionSlot, sent: Any, _: Any
+        self,
+        sharing: list[TorchRegion],
+        region: TorchRegion,
+        slot: RegionSlot,
+        sent: Gradients,
+        _: object,
     ) -> None:
         gradient = sent[slot.number]
         asked = [one for one in sharing if any(loss == self._loss for loss, _ in one.arrived)]
         if gradient is not None and asked and asked[-1] is not region:
             gradient = torch.zeros_like(gradient)  # it counts as that of what was made last
-        self._sends(region, slot.input, gradient)
+        self._take(region.products, slot.input, gradient)
 
-    def _come(self, region: TorchRegion, output: int, number: int, gradients: Any) -> None:
-        self._arrives(region, output, gradients[number])
-
-    def _arrives(self, region: TorchRegion, output: int, gradient: Any) -> None:
+    def _take(
+        self, found: dict[tuple[int, int], Array], place: int, gradient: Tensor | None
+    ) -> None:
         if gradient is not None and not gradient.is_meta:
-            self._add(region.arrived, (self._loss, output), encoded(gradient))
+            self._add(found, (self._loss, place), encoded(gradient))
 
-    def _sends(self, region: TorchRegion, place: int, gradient: Any) -> None:
-        if gradient is not None and not gradient.is_meta:
-            self._add(region.products, (self._loss, place), encoded(gradient))
+    def _take_one_of(
+        self, found: dict[tuple[int, int], Array], place: int, number: int, gradients: Gradients
+    ) -> None:
+        self._take(found, place, gradients[number])
 
-    def _add(self, found: dict[Any, Array], key: tuple[int, ...], gradient: Array) -> None:
+    def _add(self, found: dict[K, Array], key: K, gradient: Array) -> None:
         array = divided(gradient, self._scale)
         found[key] = found[key] + array if key in found else array
 
@@ -574,13 +597,13 @@ def _written_like(block: B, source: StagedBlock) -> B:
 
 def parameters_of(
     region: TorchRegion, losses: int, rounding: Mapping[int, float] = MappingProxyType({})
-) -> Mapping[str, Any]:
+) -> Kwargs:
     """The parameters of its Recorded block, with what is known of so many losses.
 
     What several outputs have sent on together, and none of them alone, counts as the first one's,
     and as 0 of the others.
     """
-    arrays: dict[str, Any] = {"seen": Numbers(np.array(region.seen, np.float64))}
+    arrays: dict[str, Numbers] = {"seen": Numbers(np.array(region.seen, np.float64))}
     arrays |= {f"value {j}": Numbers(value) for j, value in enumerate(region.values)}
     if losses:
         arrays["rounding"] = Numbers(np.array([rounding.get(k, 0.0) for k in range(losses)]))
@@ -625,7 +648,7 @@ def _adds_up(region: TorchRegion, loss: int) -> bool:
     )
 
 
-def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
+def _sent_by(node: Node, number: int, gradient: Tensor) -> Gradients:
     """What a node makes of the gradient of one output; nothing where it can't be asked."""
     shapes = node._input_metadata
     alone = [gradient if place == number else None for place in range(len(shapes))]
@@ -644,7 +667,7 @@ def _sent_by(node: Any, number: int, gradient: Any) -> Sequence[Any]:
     return found if isinstance(found, tuple) else (found,)
 
 
-def _are_equal(tensor: Any, other: Any) -> bool:
+def _are_equal(tensor: Tensor, other: Tensor) -> bool:
     if tensor.is_meta or other.is_meta:
         return False
     return tensor.shape == other.shape and np.array_equal(shown(tensor), shown(other))

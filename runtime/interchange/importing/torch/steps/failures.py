@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -13,6 +13,9 @@ from gradwire.runtime.diagram.comparison import MAX_TEXT, Misstep
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_place
 from gradwire.runtime.interchange.importing.torch.inspection import memory_of, node_of
 from gradwire.runtime.interchange.importing.torch.places import NOWHERE, ProgramLine
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import Node, Reference, Tensor
 
 _WRITTEN, _FREED, _NOTHING = (
     "modified by an inplace operation",
@@ -31,10 +34,10 @@ _ITEM = re.compile(r"[\w.]+\[.*\]\s*(\+|-|\*|/)?=(?!=)")
 class Made(NamedTuple):
     """An operator that made a node of autograd's graph."""
 
-    node: Any
+    node: Node
     name: str
     place: ProgramLine
-    seen: tuple[tuple[Callable[[], Any], int], ...]
+    seen: tuple[tuple[Reference, int], ...]
     """Its arguments and results, as far as they are still there, with their versions then."""
 
 
@@ -50,13 +53,13 @@ class Write(NamedTuple):
 class NodeHistory:
     """What made the nodes of a run, and what wrote to its tensors. Not thread-safe."""
 
-    def __init__(self, reference: Callable[[Any], Callable[[], Any]]) -> None:
+    def __init__(self, reference: Callable[[Tensor], Reference]) -> None:
         self._reference = reference
         """Makes of a tensor what gives it, or None once it is gone."""
         self._made: dict[int, Made] = {}
         self._writes: dict[int, list[Write]] = {}
         """By where the tensor's numbers begin in memory."""
-        self._passes: list[tuple[Any, ProgramLine]] = []
+        self._passes: list[tuple[Node | None, ProgramLine]] = []
         """Where backward passes began that have succeeded, and where they stand."""
         with torch.inference_mode(False), torch.enable_grad():
             self._began = (torch.zeros((), requires_grad=True) * 1).grad_fn._sequence_nr()
@@ -68,9 +71,9 @@ class NodeHistory:
         self,
         name: str,
         place: ProgramLine,
-        given: Sequence[Any],
-        results: Iterable[Any],
-        written: Iterable[Any],
+        given: Sequence[Tensor],
+        results: Iterable[Tensor],
+        written: Iterable[Tensor],
     ) -> None:
         """An operator has run."""
         base = name.partition(".")[0]
@@ -87,15 +90,15 @@ class NodeHistory:
                 )
                 self._made[id(node)] = Made(node, base, place, seen)
 
-    def made(self, tensor: Any) -> Made | None:
+    def made(self, tensor: Tensor) -> Made | None:
         """What made a tensor, if that is known."""
         return self._made.get(id(node_of(tensor)))
 
-    def passed(self, loss: Any) -> None:
+    def passed(self, loss: Tensor) -> None:
         """A backward pass has succeeded."""
         self._passes.append((loss.grad_fn, user_place()))
 
-    def why(self, loss: Any, error: RuntimeError, place: ProgramLine | None = None) -> Misstep:
+    def why(self, loss: Tensor, error: RuntimeError, place: ProgramLine | None = None) -> Misstep:
         """What a backward pass from a loss raises, and why."""
         where = f"backward() ({place.line})" if place else "The backward pass"
         text = str(error)
@@ -110,7 +113,7 @@ class NodeHistory:
         known = at or place or NOWHERE
         return Misstep(text=said[:MAX_TEXT], written=known.written, raises=True)
 
-    def _written_over(self, where: str, loss: Any) -> tuple[str, ProgramLine | None]:
+    def _written_over(self, where: str, loss: Tensor) -> tuple[str, ProgramLine | None]:
         for node, made in self._nodes(loss.grad_fn):
             for reference, version in made.seen if made and _raises(node, _WRITTEN) else ():
                 tensor = reference()
@@ -130,7 +133,7 @@ class NodeHistory:
         said = "it needs a tensor as it was, which has been changed in place since."
         return f"{where} raises: {said}", None
 
-    def _freed(self, where: str, loss: Any) -> tuple[str, ProgramLine | None]:
+    def _freed(self, where: str, loss: Tensor) -> tuple[str, ProgramLine | None]:
         """The nearest node that an earlier pass has been through, or one from before the run."""
         nodes = list(self._nodes(loss.grad_fn))
         freed, by = self._freed_before({id(node) for node, _ in nodes})
@@ -154,11 +157,11 @@ class NodeHistory:
                 return common, f"which backward() ({place.line}) has freed"
         return set(), ""
 
-    def _nodes(self, root: Any) -> Iterator[tuple[Any, Made | None]]:
+    def _nodes(self, root: Node | None) -> Iterator[tuple[Node, Made | None]]:
         """The nodes of a graph but for leaves, the nearest first, with what made them, or the
         nearest after them.
         """
-        pending: list[tuple[Any, Made | None]] = [(root, None)]
+        pending: list[tuple[Node | None, Made | None]] = [(root, None)]
         seen = set()
         for node, after in pending:
             if node is None or id(node) in seen or hasattr(node, "variable"):
@@ -179,7 +182,7 @@ def unseen_write(place: ProgramLine) -> Misstep:
     return Misstep(text=text, written=place.written)
 
 
-def _raises(node: Any, why: str) -> bool:
+def _raises(node: Node, why: str) -> bool:
     """Whether a node no longer has what it has saved, for this reason."""
     names = [name for name in dir(node) if name.startswith("_saved_")]
     for name in (*names, "saved_tensors"):

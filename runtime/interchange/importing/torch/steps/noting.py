@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch.amp.grad_scaler import GradScaler
@@ -15,6 +15,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from gradwire.runtime.interchange.importing.torch.capture.patching import announced
 from gradwire.runtime.interchange.importing.torch.steps.ledger import owned
 
 if TYPE_CHECKING:
@@ -26,26 +27,29 @@ def noted(recording: CaptureRecording) -> Iterator[None]:
     """Keep account of steps, scales and what unscales meanwhile."""
     ledger, history = recording.ledger, recording.history
 
-    def before(*_: Any) -> None:
-        history.stepping = True
-
-    def after(optimizer: Any, *_: Any) -> None:
-        history.stepping = False
+    def quietly(tell: Callable[..., None], *args: object) -> None:
         if not recording.is_frozen:
             with recording.paused():
-                ledger.step(optimizer)
+                tell(*args)
 
-    def scaled(scaler: Any, *_: Any) -> None:
+    def before(*_: object) -> None:
+        history.stepping = True
+
+    def after(optimizer: Optimizer, *_: object) -> None:
+        history.stepping = False
+        quietly(ledger.step, optimizer)
+
+    def scaled(scaler: GradScaler, *_: object) -> None:
         if scaler.is_enabled():
             ledger.scaled(scaler.get_scale())
 
-    def unscaled(_: Any, optimizer: Any, *__: Any) -> None:
+    def unscaled(_: object, optimizer: Optimizer, *__: object) -> None:
         ledger.unscaled(optimizer)
 
-    def tried(*_: Any) -> None:
+    def tried(*_: object) -> None:
         ledger.is_tried = True
 
-    def cleared(of: Any, *_: Any) -> None:
+    def cleared(of: Optimizer | torch.nn.Module, *_: object) -> None:
         is_optimizer = isinstance(of, Optimizer)
         for leaf in owned(of) if is_optimizer else of.parameters():
             ledger.cleared(leaf, "zero_grad()", id(of) if is_optimizer else 0)
@@ -61,26 +65,5 @@ def noted(recording: CaptureRecording) -> Iterator[None]:
         stack.callback(register_optimizer_step_pre_hook(before).remove)
         stack.callback(register_optimizer_step_post_hook(after).remove)
         for cls, name, tell in telling:
-            stack.enter_context(_telling(recording, cls, name, tell))
+            stack.enter_context(announced(cls, name, partial(quietly, tell)))
         yield
-
-
-@contextmanager
-def _telling(
-    recording: CaptureRecording, cls: Any, name: str, tell: Callable[..., None]
-) -> Iterator[None]:
-    """Let a method of a class say that it has been called."""
-    real = vars(cls)[name]
-
-    @wraps(real)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        if not recording.is_frozen:
-            with recording.paused():
-                tell(*args)
-        return real(*args, **kwargs)
-
-    setattr(cls, name, method)
-    try:
-        yield
-    finally:
-        setattr(cls, name, real)

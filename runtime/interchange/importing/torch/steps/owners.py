@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.interchange.importing.torch.steps.ledger import listed
 from gradwire.runtime.interchange.importing.torch.steps.ledger import owned as parameters_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged, StagedBlock
     from gradwire.runtime.interchange.importing.torch.places import ProgramLine
+    from gradwire.runtime.interchange.importing.torch.types import Optimizer, Tensor
 
-_Key = TypeVar("_Key", int, str)
 _ARRANGING = SHAPES | {"Cast"}
-_NAMED = 3
 _STALE = (
     " {} has tensors of the same shapes that the program doesn't use: if these were replaced after "
     "it was made, make it later, or call add_param_group."
@@ -23,7 +23,7 @@ _STALE = (
 
 
 def missteps(
-    stepped: Sequence[tuple[Any, ProgramLine]],
+    stepped: Sequence[tuple[Optimizer, ProgramLine]],
     reached: Mapping[int, ProgramLine],
     variables: Mapping[int, Staged],
     names: Mapping[int, str],
@@ -50,22 +50,22 @@ def missteps(
             yield _lacking(keys, reached, names, stepped, is_stale)
 
 
-def of_others(optimizer: Any, parameters: Mapping[str, Any]) -> str:
+def of_others(optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> str:
     """That an optimiser has other tensors than the program, and of its shapes; empty if not."""
     owned = parameters_of(getattr(optimizer, "optimizer", optimizer))
     known = {id(p) for p in parameters.values()}
     own = {id(p) for p in owned}
     shapes = [p.shape for p in owned if id(p) not in known]
     lacking = [n for n, p in parameters.items() if p.requires_grad and id(p) not in own]
-    alike = {n: n for n in lacking if parameters[n].shape in shapes}
+    alike = [n for n in lacking if parameters[n].shape in shapes]
     if not alike:
         return ""
     kind = type(getattr(optimizer, "optimizer", optimizer)).__name__
-    return f"{kind} lacks {_listed([*alike], alike)}.{_STALE.format(kind)}"
+    return f"{kind} lacks {listed(alike)}.{_STALE.format(kind)}"
 
 
 def _shared(
-    stepped: Sequence[tuple[Any, ProgramLine]], names: Mapping[int, str]
+    stepped: Sequence[tuple[Optimizer, ProgramLine]], names: Mapping[int, str]
 ) -> Iterator[Misstep]:
     """Two optimisers with some of the same parameters: with all of them, one wraps the other."""
     for i, (one, where) in enumerate(stepped):
@@ -85,7 +85,7 @@ def _lacking(
     keys: Sequence[int],
     reached: Mapping[int, ProgramLine],
     names: Mapping[int, str],
-    stepped: Sequence[tuple[Any, ProgramLine]],
+    stepped: Sequence[tuple[Optimizer, ProgramLine]],
     is_stale: bool,
 ) -> Misstep:
     place = reached[keys[0]]
@@ -114,14 +114,12 @@ def _lacking(
     return Misstep(text=text, written=place.written)
 
 
-def _is_stale(optimizer: Any, names: Mapping[int, str]) -> bool:
+def _is_stale(optimizer: Optimizer, names: Mapping[int, str]) -> bool:
     return any(id(p) not in names for p in parameters_of(optimizer))
 
 
-def _listed(keys: Sequence[_Key], names: Mapping[_Key, str]) -> str:
-    known = [names.get(key, "a parameter") for key in keys]
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return f"{', '.join(known[:_NAMED])}{more}"
+def _listed(keys: Sequence[int], names: Mapping[int, str]) -> str:
+    return listed([names.get(key, "a parameter") for key in keys])
 
 
 def _are(keys: Sequence[int]) -> str:

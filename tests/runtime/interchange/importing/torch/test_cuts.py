@@ -140,7 +140,7 @@ def test_what_is_cut_twice_in_one_line_is_one_stop():
 
 @pytest.mark.parametrize("name", ["detach", "detach_", "no_grad", "no_grad as a decorator"])
 def test_a_file_keeps_what_torch_export_does(name, tmp_path):
-    from gradwire.runtime.interchange.importing.torch.program import import_pt2
+    from gradwire.runtime.interchange.importing.torch.exported.program import import_pt2
 
     imported = import_pt2(exported(Model(CUTS[name]), (X,), tmp_path / "model.pt2"))
     (cut,) = [remark for remark in imported.remarks if remark.kind == "cut"]

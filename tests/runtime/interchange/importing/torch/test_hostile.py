@@ -11,8 +11,8 @@ import pytest
 
 import gradwire as gw
 from gradwire.runtime.interchange.importing.formats import format_of
-from gradwire.runtime.interchange.importing.torch.archive import MAX_FILE, MAX_JSON
-from gradwire.runtime.interchange.importing.torch.program import import_pt2
+from gradwire.runtime.interchange.importing.torch.exported.archive import MAX_FILE, MAX_JSON
+from gradwire.runtime.interchange.importing.torch.exported.program import import_pt2
 from tests.runtime.interchange.importing.torch.files import (
     WEIGHT,
     config,
@@ -161,7 +161,7 @@ def test_a_weight_that_is_not_what_it_claims(path, change, match):
 
 
 def test_few_numbers_are_not_repeated_without_end(path, monkeypatch):
-    from gradwire.runtime.interchange.importing.torch import archive
+    from gradwire.runtime.interchange.importing.torch.exported import archive
 
     model, weights = program(), config()
     graph(model)["inputs"] = [tensor(f"p{i}") for i in range(3)]
@@ -230,7 +230,7 @@ def test_only_operators_of_the_table_are_run(path, name):
 
 
 def test_too_many_operators(path, monkeypatch):
-    from gradwire.runtime.interchange.importing.torch import program as module
+    from gradwire.runtime.interchange.importing.torch.exported import program as module
 
     monkeypatch.setattr(module, "MAX_NODES", 1)
     refused(write(path), "too many operators")

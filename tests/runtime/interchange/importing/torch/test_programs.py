@@ -6,7 +6,7 @@ import pytest
 
 import gradwire as gw
 from gradwire.runtime.interchange.importing.options import ImportOptions
-from gradwire.runtime.interchange.importing.torch.program import import_pt2
+from gradwire.runtime.interchange.importing.torch.exported.program import import_pt2
 
 torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402

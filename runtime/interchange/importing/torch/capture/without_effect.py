@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import Kwargs, Module
 
 _SWITCH = "requires_grad"
 DROPPED = (
@@ -15,7 +18,7 @@ DROPPED = (
 )
 
 
-def without_effect(path: str, module: Any) -> Iterator[str]:
+def without_effect(path: str, module: Module) -> Iterator[str]:
     """What was set on a module and its own parameters, never called, or is not captured."""
     own = vars(module)
     for name in [_SWITCH] * (_SWITCH in own) + _misspelt(own):
@@ -36,13 +39,13 @@ def without_effect(path: str, module: Any) -> Iterator[str]:
         )
 
 
-def _misspelt(attributes: dict[str, Any]) -> list[str]:
+def _misspelt(attributes: Kwargs) -> list[str]:
     """Attributes that are probably meant as ``requires_grad``, which a tensor has already."""
     named = [x for x, value in attributes.items() if isinstance(value, bool) and x != _SWITCH]
     return get_close_matches(_SWITCH, named, n=3, cutoff=0.85)
 
 
-def _told(where: str, value: Any) -> str:
+def _told(where: str, value: object) -> str:
     return (
         f"{where} = {value} has no effect: parameters have an attribute requires_grad each, which "
         f"requires_grad_({value}) sets for all of a module."

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.runtime.calculus.sizes import require_constant
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.torch.arguments import Record, ValueName, argument
-from gradwire.runtime.interchange.importing.torch.bounds import bounds_of
+from gradwire.runtime.interchange.importing.torch.exported.arguments import ValueName, argument
 from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
 from gradwire.runtime.interchange.importing.torch.operators.norms import STATISTICS
 from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
@@ -21,7 +20,12 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.options import ImportOptions
     from gradwire.runtime.interchange.importing.stage import Stage
-    from gradwire.runtime.interchange.importing.torch.archive import Archive
+    from gradwire.runtime.interchange.importing.torch.exported.archive import Archive
+    from gradwire.runtime.interchange.importing.torch.types import JSON, Record
+
+_SHAPING = frozenset({"view", "reshape", "unsqueeze", "squeeze", "flatten", "slice", "to", "clone"})
+_INDEXED = {"embedding": (1, 0, 0), "cross_entropy_loss": (1, 0, 1), "nll_loss_nd": (1, 0, 1)}
+"""By operator, the argument with indices, the one that is indexed, and along which axis."""
 
 
 def is_counter(array: Array) -> bool:
@@ -47,10 +51,10 @@ class Leaves:
         """Tensors by what is stored: shared ones are one variable."""
         self._drawn: list[str] = []
 
-    def put_up(self, specs: list[Record], graph: Record) -> dict[str, Any]:
+    def put_up(self, specs: list[Record], graph: Record) -> dict[str, TrackedTensor | JSON]:
         """The values of a graph's inputs by name."""
-        metas, bounds = graph["tensor_values"], bounds_of(graph)
-        values: dict[str, Any] = {}
+        metas, bounds = graph["tensor_values"], _bounds_of(graph)
+        values: dict[str, TrackedTensor | JSON] = {}
         for index, spec in enumerate(specs):
             ((kind, record),) = spec.items()
             if kind == "user_input":
@@ -93,7 +97,7 @@ class Leaves:
         shape = tuple(self._archive.whole(n) for n in meta["sizes"])
         shape = tuple(self._options.shapes.get(name, shape))
         require_constant(*shape)
-        dtype = "float32" if meta["dtype"] == 13 else DTYPES.get(meta["dtype"])
+        dtype = DTYPES.get(meta["dtype"])
         if dtype is None:
             raise UnsupportedError("an input", f"{name} has a dtype that no block has")
         self._drawn.append(name)
@@ -116,3 +120,43 @@ class Leaves:
                 f"The numbers of {names} are drawn at random: the file keeps its sample inputs "
                 "as a pickle, which is not opened.",
             )
+
+
+def _bounds_of(graph: Record) -> dict[str, int]:
+    """How large the integers of each name that indexes something may be: below the length that they
+    index, as far as simple operators show it.
+    """
+    metas = graph["tensor_values"]
+    found: dict[str, int] = {}
+    for node in reversed(graph["nodes"]):
+        name = str(node["target"]).removeprefix("torch.ops.aten.").partition(".")[0]
+        args = [_tensor_name(given) for given in node["inputs"]]
+        if name in _SHAPING and args and args[0]:
+            results = [_tensor_name({"arg": output}) for output in node["outputs"]]
+            _lower(found, args[0], *(found[n] for n in results if n in found))
+        elif name in _INDEXED:
+            indices, table, axis = _INDEXED[name]
+            if max(indices, table) < len(args):
+                _lower(found, args[indices], _length(metas, args[table], axis))
+        elif name in ("gather", "index_select") and len(args) > 2:
+            dim = node["inputs"][1]["arg"].get("as_int", 0)
+            _lower(found, args[2], _length(metas, args[0], dim))
+    return found
+
+
+def _tensor_name(given: Record) -> str:
+    tensor = given["arg"].get("as_tensor")
+    return str(tensor["name"]) if isinstance(tensor, dict) else ""
+
+
+def _length(metas: Record, name: str, axis: int) -> int:
+    sizes = metas.get(name, {}).get("sizes", [])
+    if not -len(sizes) <= axis < len(sizes):
+        return 1
+    length = sizes[axis].get("as_int", 1)
+    return length if isinstance(length, int) else 1
+
+
+def _lower(found: dict[str, int], name: str, *bounds: int) -> None:
+    if name and bounds:
+        found[name] = min(*bounds, found.get(name, bounds[0]))

@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.interchange.importing.torch.capture.arrays import in_short
+from gradwire.runtime.interchange.importing.torch.inspection import nodes_behind
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.measuring import Measured
+    from gradwire.runtime.interchange.importing.torch.capture.known import Port
+    from gradwire.runtime.interchange.importing.torch.types import Gradients, Node, Tensor
 
-Short: TypeAlias = "Callable[[Any], Measured]"
+K = TypeVar("K")
+Short: TypeAlias = "Callable[[Tensor], Measured]"
 """Measures a gradient."""
 _ARRANGING = ("PermuteBackward", "ReshapeAliasBackward", "TBackward", "TransposeBackward",
               "UnsafeViewBackward", "ViewBackward")  # fmt: skip
@@ -35,16 +39,16 @@ class Passed:
 
     leaves: dict[int, Measured] = field(default_factory=dict)
     """At leaves, by their identity."""
-    inner: dict[Any, Measured] = field(default_factory=dict)
+    inner: dict[Port, Measured] = field(default_factory=dict)
     """At intermediate results, by what these are given as."""
     sums: list[GradientSum] = field(default_factory=list)
 
 
 @contextmanager
 def passing(
-    root: Any,
-    leaves: Iterable[Any],
-    results: Iterable[tuple[Any, Any, int]],
+    root: Tensor,
+    leaves: Iterable[Tensor],
+    results: Iterable[tuple[Port, Node, int]],
     scale: float = 1.0,
 ) -> Iterator[Passed]:
     """Measure what gradient of ``root``, divided by its ``scale``, arrives meanwhile at leaves and
@@ -74,85 +78,81 @@ def passing(
             handle.remove()
 
 
-def may_go(root: Any, leaves: Iterable[Any]) -> bool:
+def may_go(root: Tensor, leaves: Iterable[Tensor]) -> bool:
     """Whether ``back`` does what differentiating by the leaves alone does."""
     hooks = (getattr(leaf, "_post_accumulate_grad_hooks", None) for leaf in leaves)
     return root.requires_grad and not any(hooks) and not recomputes(root.grad_fn)
 
 
-def back(root: Any, leaves: Sequence[Any]) -> None:
+def back(root: Tensor, leaves: Sequence[Tensor]) -> None:
     """Differentiate, and let the gradient of each leaf go as soon as hooks have seen it."""
-    before = [leaf.grad for leaf in leaves]
     handles = [leaf.register_post_accumulate_grad_hook(_let_go) for leaf in leaves]
     try:
-        for leaf in leaves:
-            leaf.grad = None
-        root.sum().backward()
+        with gradients_aside(leaves):
+            root.sum().backward()
     finally:
         for handle in handles:
             handle.remove()
+
+
+@contextmanager
+def gradients_aside(leaves: Sequence[Tensor]) -> Iterator[None]:
+    """Let leaves have no gradients meanwhile, and theirs again afterwards."""
+    before = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    try:
+        yield
+    finally:
         for leaf, gradient in zip(leaves, before, strict=True):
             leaf.grad = gradient
 
 
-def _let_go(leaf: Any) -> None:
+def _let_go(leaf: Tensor) -> None:
     leaf.grad = None
 
 
-def _in_short(scale: float, gradient: Any) -> Measured:
+def _in_short(scale: float, gradient: Tensor) -> Measured:
     found = in_short(gradient)
     if scale == 1:
         return found
     return found._replace(size=found.size / scale, projection=found.projection / scale)
 
 
-def _note(short: Short, found: dict[Any, Measured], key: Any, gradient: Any) -> None:
+def _note(short: Short, found: dict[K, Measured], key: K, gradient: Tensor | None) -> None:
     if gradient is not None:
         found[key] = short(gradient)
 
 
 def _note_at(
-    short: Short, found: dict[Any, Measured], key: Any, number: int, gradients: Any
+    short: Short, found: dict[K, Measured], key: K, number: int, gradients: Gradients
 ) -> None:
     _note(short, found, key, gradients[number])
 
 
-def _note_total(short: Short, found: GradientSum, number: int, gradients: Any) -> None:
+def _note_total(short: Short, found: GradientSum, number: int, gradients: Gradients) -> None:
     if gradients[number] is not None:
         found.total = short(gradients[number]).size
 
 
-def _note_terms(short: Short, found: GradientSum, places: Sequence[int], sent: Any, _: Any) -> None:
+def _note_terms(
+    short: Short, found: GradientSum, places: Sequence[int], sent: Gradients, _: object
+) -> None:
     found.terms += [short(sent[place]).size for place in places if sent[place] is not None]
 
 
-def _forks(root: Any) -> list[tuple[Any, int, list[tuple[Any, int]]]]:
+def _forks(root: Node | None) -> list[tuple[Node, int, list[tuple[Node, int]]]]:
     """The nodes of a graph, with the number of one of their outputs, to which several inputs of
     nodes send gradient, and these.
     """
-    readers: dict[tuple[Any, int], list[tuple[Any, int]]] = {}
-    pending, seen = [] if root is None else [root], {root}
-    while pending:
-        node = pending.pop()
-        for place, (target, number) in enumerate(node.next_functions):
-            if target is None:
-                continue
-            readers.setdefault((target, number), []).append((node, place))
-            if target not in seen:
-                seen.add(target)
-                pending.append(target)
+    readers: dict[tuple[Node, int], list[tuple[Node, int]]] = {}
+    for node in nodes_behind(root):
+        for place, edge in enumerate(node.next_functions):
+            if edge[0] is not None:
+                readers.setdefault(edge, []).append((node, place))
     return [(*edge, found) for edge, found in readers.items() if len(found) > 1]
 
 
-def recomputes(node: Any) -> bool:
+def recomputes(node: Node | None) -> bool:
     """Whether a graph has a reentrant checkpoint."""
-    pending, seen = [node], set()
-    while pending:
-        node = pending.pop()
-        if node is None or node in seen:
-            continue
-        if node.name() == "CheckpointFunctionBackward":
-            return True
-        seen.add(node)
-        pending += [before for before, _ in node.next_functions]
-    return False
+    return any(x.name() == "CheckpointFunctionBackward" for x in nodes_behind(node))

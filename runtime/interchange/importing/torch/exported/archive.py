@@ -10,10 +10,10 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_AXES
 from gradwire.runtime.data.files.zips import open_zip
 from gradwire.runtime.diagram.files.regular import open_regular
-from gradwire.runtime.interchange.importing.torch.operators.table import DTYPES
+from gradwire.runtime.interchange.importing.torch.operators.table import BFLOAT16, DTYPES
 from gradwire.runtime.interchange.importing.torch.recognition import MAX_MEMBERS, MODEL
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
+    from gradwire.runtime.interchange.importing.torch.types import JSON, Record
 
 MAX_FILE = 2 * 2**30
 """Bytes of a file, and of all that it unpacks to."""
@@ -35,7 +36,6 @@ MAX_DEPTH = 100
 """Nesting of one JSON text."""
 SCHEMA = 8
 """The major version of the schema that is read; its minor versions only add to it."""
-_BFLOAT16 = 13
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
@@ -46,8 +46,8 @@ class Archive:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._configs: dict[str, dict[str, Any]] = {}
+        self._error = partial(FileError, path=str(path))
+        self._configs: dict[str, dict[str, JSON]] = {}
         self._room = MAX_FILE
         """Bytes that the tensors may still take: a few stored numbers can be repeated at will."""
         with ExitStack() as opened:
@@ -64,16 +64,6 @@ class Archive:
     def close(self) -> None:
         """Close the file."""
         self._opened.close()
-
-    def _error(
-        self,
-        what: str,
-        expected: str | None = None,
-        got: str | None = None,
-        next_step: str | None = None,
-    ) -> FileError:
-        path = str(self._path)
-        return FileError(what, path=path, expected=expected, got=got, next_step=next_step)
 
     def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()
@@ -119,7 +109,7 @@ class Archive:
             raise self._error(f"{name} doesn't have the size that the archive states.")
         return data
 
-    def _json(self, name: str) -> Any:
+    def _json(self, name: str) -> JSON:
         text = self._bytes(name, MAX_JSON)
         if _depth(text) > MAX_DEPTH:
             raise self._error(f"{name} is nested too deeply.", expected=f"at most {MAX_DEPTH}")
@@ -128,7 +118,7 @@ class Archive:
         except (ValueError, RecursionError) as error:
             raise self._error(f"{name} is no JSON: {error}") from error
 
-    def _program(self) -> dict[str, Any]:
+    def _program(self) -> dict[str, JSON]:
         program = self._json(MODEL)
         version = program.get("schema_version") if isinstance(program, dict) else None
         major = version.get("major") if isinstance(version, dict) else None
@@ -142,7 +132,7 @@ class Archive:
         assert isinstance(program, dict)
         return program
 
-    def _config(self, kind: str) -> Mapping[str, Any]:
+    def _config(self, kind: str) -> Record:
         if kind not in self._configs:
             name = f"data/{kind}/model_{kind}_config.json"
             if name not in self._members and f"data/{kind}/model.pt" in self._members:
@@ -182,10 +172,12 @@ class Archive:
         entry = self._config(kind)[name]
         return (kind, entry["path_name"], json.dumps(entry["tensor_meta"], sort_keys=True))
 
-    def _viewed(self, name: str, data: bytes, meta: Mapping[str, Any]) -> Array:
+    def _viewed(self, name: str, data: bytes, meta: Record) -> Array:
         """The numbers of a tensor, none of them from outside of what is stored."""
         code = meta.get("dtype")
-        item = 2 if code == _BFLOAT16 else np.dtype(self._dtype(name, code)).itemsize
+        dtype = self._dtype(name, code)
+        raw = np.dtype("<u2" if code == BFLOAT16 else dtype).newbyteorder("<")
+        item = raw.itemsize
         sizes = [self.whole(n) for n in _sequence(meta.get("sizes"))]
         strides = [self.whole(n) for n in _sequence(meta.get("strides"))]
         offset = self.whole(meta.get("storage_offset"))
@@ -195,28 +187,27 @@ class Archive:
         if len(sizes) != len(strides) or len(sizes) > MAX_AXES or self._room < 0:
             raise self._error(f"The tensor {name!r} has no possible shape.", got=f"{sizes}"[:80])
         if not count:
-            return np.zeros(sizes, "float32" if code == _BFLOAT16 else self._dtype(name, code))
+            return np.zeros(sizes, dtype)
         if (last + 1) * item > len(data):
             raise self._error(
                 f"The tensor {name!r} reaches beyond what is stored of it.",
                 expected=f"at least {(last + 1) * item:,} bytes",
                 got=f"{len(data):,}",
             )
-        raw = "<u2" if code == _BFLOAT16 else np.dtype(self._dtype(name, code)).newbyteorder("<")
         flat = np.frombuffer(data, raw, count=len(data) // item)[offset:]
         steps = [step * item for step in strides]
         seen = np.lib.stride_tricks.as_strided(flat, sizes, steps, writeable=False)
-        if code == _BFLOAT16:  # the upper half of a float32
+        if code == BFLOAT16:  # the upper half of a float32
             return (seen.astype(np.uint32) << 16).view(np.float32)
-        return np.array(seen, self._dtype(name, code))
+        return np.array(seen, dtype)
 
-    def _dtype(self, name: str, code: Any) -> str:
+    def _dtype(self, name: str, code: JSON) -> str:
         found = DTYPES.get(code) if isinstance(code, int) else None
         if found is None:
             raise self._error(f"The tensor {name!r} has a dtype that no block has.", got=f"{code}")
         return found
 
-    def whole(self, size: Any) -> int:
+    def whole(self, size: JSON) -> int:
         """A length, or what an expression of lengths was when the program was exported."""
         value = size.get("as_int") if isinstance(size, dict) else size
         if value is None and isinstance(size, dict):
@@ -227,7 +218,7 @@ class Archive:
         return value
 
 
-def _sequence(value: Any) -> list[Any]:
+def _sequence(value: JSON) -> list[JSON]:
     return value if isinstance(value, list) else [None]
 
 

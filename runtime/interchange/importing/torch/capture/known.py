@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.torch.memory import TrackedTensor
     from gradwire.runtime.interchange.importing.torch.recorded.asking import FunctionProbe
     from gradwire.runtime.interchange.importing.torch.recorded.regions import TorchRegions
+    from gradwire.runtime.interchange.importing.torch.types import Reference, Tensor
 
 _LARGE = 1 << 16
 """Elements of a tensor that is large."""
-Reference: TypeAlias = "Callable[[], Any]"
-"""Gives a tensor; None once it is gone."""
 Port: TypeAlias = "tuple[StagedBlock, str]"
 """An output of a block."""
 
@@ -48,11 +47,11 @@ class KnownTensors:
         """By memory: the tensors there that are no views of each other, and what they are."""
 
     @property
-    def trained_leaves(self) -> list[Any]:
+    def trained_leaves(self) -> list[Tensor]:
         """The leaves that have come up and need a gradient."""
         return [t for t, _ in self._alive() if t.requires_grad and is_leaf(t)]
 
-    def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Any]]:
+    def results(self, *, differentiated: bool = True) -> Iterator[tuple[Port, Tensor]]:
         """Intermediate results and the outputs of blocks that they are, of several tensors with
         one output the first; those that gradient comes to, or all.
         """
@@ -69,22 +68,22 @@ class KnownTensors:
                     yield port, tensor
 
     @property
-    def holders(self) -> list[Any]:
+    def holders(self) -> list[object]:
         """What the recording itself keeps tensors in."""
         known = (reference for reference, _ in self._tensors.values())
         owners = (reference for of in self._owners.values() for reference, _ in of.values())
         return [x.args for x in (*known, *owners) if isinstance(x, partial)]
 
-    def knows(self, tensor: Any) -> bool:
+    def knows(self, tensor: Tensor) -> bool:
         """Whether the run has shown where a tensor comes from."""
         return id(tensor) in self._tensors
 
-    def value_of(self, tensor: Any) -> Staged | None:
+    def value_of(self, tensor: Tensor) -> Staged | None:
         """The value of a tensor whose blocks the run has shown."""
         value = self._tensors[id(tensor)][1].value if self.knows(tensor) else None
         return value if isinstance(value, Staged) else None
 
-    def bind(self, tensor: Any, entry: TrackedTensor, *, is_result: bool = False) -> None:
+    def bind(self, tensor: Tensor, entry: TrackedTensor, *, is_result: bool = False) -> None:
         """Let an entry stand for a tensor; where numbers are measured, large results may go."""
         is_large = is_result and self.measures and tensor.numel() >= _LARGE
         may_go = is_large and not _is_asked_for(tensor, entry)
@@ -98,12 +97,12 @@ class KnownTensors:
             owners = self._owners.setdefault(memory, {})
             owners.setdefault(id(entry.root), (reference, entry.root))
 
-    def _reference(self, tensor: Any) -> Reference:
+    def _reference(self, tensor: Tensor) -> Reference:
         """What gives a tensor, and keeps it if it is kept anyway."""
         known = self._tensors.get(id(tensor))
         return partial(_itself, tensor) if known is None else known[0]
 
-    def _weak(self, tensor: Any) -> Reference:
+    def _weak(self, tensor: Tensor) -> Reference:
         key = id(tensor)
 
         def forget(gone: Reference) -> None:
@@ -113,12 +112,12 @@ class KnownTensors:
 
         return weakref.ref(tensor, forget)
 
-    def _alive(self) -> list[tuple[Any, TrackedTensor]]:
+    def _alive(self) -> list[tuple[Tensor, TrackedTensor]]:
         """The tensors that are still there, and what they are."""
         found = [(reference(), entry) for reference, entry in [*self._tensors.values()]]
         return [(tensor, entry) for tensor, entry in found if tensor is not None]
 
-    def _sharing(self, tensor: Any) -> list[tuple[Any, TrackedTensor]]:
+    def _sharing(self, tensor: Tensor) -> list[tuple[Tensor, TrackedTensor]]:
         """The tensors that share memory with one and are no views of each other."""
         owners = self._owners.get(memory_of(tensor), {})
         found = [(reference(), entry) for reference, entry in owners.values()]
@@ -137,11 +136,11 @@ class KnownTensors:
         root.spoil(error)
 
 
-def _itself(tensor: Any) -> Any:
+def _itself(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _is_asked_for(tensor: Any, entry: TrackedTensor) -> bool:
+def _is_asked_for(tensor: Tensor, entry: TrackedTensor) -> bool:
     """Whether it will be asked whether anything else holds a tensor."""
     source = entry.value.source if isinstance(entry.value, Staged) else None
     return source is not None and not tensor.requires_grad and is_average(source, tensor)

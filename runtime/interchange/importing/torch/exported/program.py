@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy import typing as npt
 
@@ -17,26 +17,30 @@ from gradwire.runtime.interchange.importing.imported import Imported, Unsupporte
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.progress import counted
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.interchange.importing.torch.archive import Archive
-from gradwire.runtime.interchange.importing.torch.arguments import (
+from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
+from gradwire.runtime.interchange.importing.torch.exported.archive import Archive
+from gradwire.runtime.interchange.importing.torch.exported.arguments import (
     InnerGraph,
-    Record,
     ValueName,
     argument,
     output_names,
 )
-from gradwire.runtime.interchange.importing.torch.calls import ModuleCalls
-from gradwire.runtime.interchange.importing.torch.leaves import Leaves
+from gradwire.runtime.interchange.importing.torch.exported.leaves import Leaves
 from gradwire.runtime.interchange.importing.torch.memory import Cut, TrackedTensor
+from gradwire.runtime.interchange.importing.torch.nested import mapped
 from gradwire.runtime.interchange.importing.torch.performing import Performer, failed
 from gradwire.runtime.interchange.importing.torch.places import in_trace
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.scopes import Part
+    from gradwire.runtime.interchange.importing.torch.types import Args, Program, Record
 
 MAX_NODES = 200_000
 Values: TypeAlias = "dict[str, Any]"
 """Tensors and numbers of a graph by their names."""
 _ATEN = "torch.ops.aten."
 _HIGHER = "torch.ops.higher_order."
-_ON_LENGTHS: dict[str, Callable[..., Any]] = {
+_ON_LENGTHS: dict[str, Program] = {
     f"_operator.{name}": getattr(operator, name)
     for name in (
         "add", "sub", "mul", "truediv", "floordiv", "mod", "neg", "and_", "or_", "not_",
@@ -133,16 +137,14 @@ class _Program:
                 got=f"{self._count:,}",
             )
         for node in counted(nodes):
-            with self._at(node):
+            with self._stage.at(*self._place(node)):
                 self._step(node, values)
 
-    @contextmanager
-    def _at(self, node: Record) -> Iterator[None]:
+    def _place(self, node: Record) -> tuple[tuple[Part, ...], str]:
+        """The module that an operator is in, and its line."""
         metadata = node.get("metadata") or {}
         stack = _module_stack(metadata.get("nn_module_stack", ""))
-        place = in_trace(metadata.get("stack_trace", ""))
-        with self._stage.at(self._calls.path(stack), place.written):
-            yield
+        return self._calls.path(stack), in_trace(metadata.get("stack_trace", "")).written
 
     def _step(self, node: Record, values: Values) -> None:
         names = output_names(node["outputs"])
@@ -150,7 +152,7 @@ class _Program:
             found = self._results(node, values)
         except UnsupportedError as error:
             if not error.written:
-                written = in_trace((node.get("metadata") or {}).get("stack_trace", "")).written
+                _, written = self._place(node)
                 error = UnsupportedError(error.operation, error.why, written=written)
             found = failed(error, len(names))
         values.update((name, x) for name, x in zip(names, found, strict=False) if name)
@@ -181,7 +183,7 @@ class _Program:
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
         return self._performer.perform(name, args, kwargs)
 
-    def _higher(self, name: str, args: list[Any], node: Record) -> Sequence[Any]:
+    def _higher(self, name: str, args: Args, node: Record) -> Sequence[Any]:
         """Operators that run a graph of their own."""
         graphs = [x for x in args if isinstance(x, InnerGraph)]
         if name == "wrap_with_set_grad_enabled":
@@ -201,7 +203,7 @@ class _Program:
             return self._inside(graphs[0 if picked else 1].record, args[3])
         raise UnsupportedError(f"higher_order.{name[:60]}")
 
-    def _inside(self, graph: Record, args: Sequence[Any]) -> list[Any]:
+    def _inside(self, graph: Record, args: Args) -> list[Any]:
         inputs = output_names(graph["inputs"])
         values: Values = dict(zip(inputs, args, strict=False))
         self._run(graph, values)
@@ -218,19 +220,15 @@ class _Program:
 
     def _no_grad(self, graph: Record) -> Cut:
         """A region without gradient; it begins about where its first operator stands."""
-        for node in graph["nodes"]:
-            metadata = node.get("metadata") or {}
-            place = in_trace(metadata.get("stack_trace", ""))
-            if place.written:
-                stack = _module_stack(metadata.get("nn_module_stack", ""))
-                return Cut("no_grad", self._calls.path(stack), place.written)
+        for path, written in map(self._place, graph["nodes"]):
+            if written:
+                return Cut("no_grad", path, written)
         return Cut("no_grad")
 
 
-def _looked_up(value: Any, values: Values) -> Any:
-    if isinstance(value, ValueName):
-        return values[value.name]
-    return [_looked_up(x, values) for x in value] if isinstance(value, list) else value
+def _looked_up(argument: Any, values: Values) -> Any:
+    """An argument with values in place of their names."""
+    return mapped(lambda x: values[x.name] if isinstance(x, ValueName) else x, argument)
 
 
 def _module_stack(text: str) -> list[tuple[str, str]]:

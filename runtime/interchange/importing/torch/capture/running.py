@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from gradwire.runtime.interchange.importing.torch.types import Tensor
 
 _T = TypeVar("_T")
 
@@ -31,7 +34,7 @@ class Running:
         """Called before each operator of a live program, and with True before each call of
         ``backward``.
         """
-        self.after_write: Callable[[Sequence[Any]], None] = _nothing
+        self.after_write: Callable[[Sequence[Tensor]], None] = _nothing
         """Called with the tensors to which an operator of a live program has written."""
 
     @contextmanager

@@ -1,0 +1,1 @@
+"""Programs that torch.export.save has written, read without torch."""

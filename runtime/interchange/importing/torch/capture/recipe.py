@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from gradwire.runtime.diagram.document_types import MAX_ENTRIES
@@ -18,6 +18,7 @@ from gradwire.runtime.diagram.training import (
     Training,
 )
 from gradwire.runtime.flow.tools.patterns import matches
+from gradwire.runtime.flow.words.sentences import names
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ def recipe(
     schedule: AnySchedule = ConstantSchedule()
     if not hasattr(optimizer, "param_groups"):
         schedule, optimizer = _schedule(optimizer), optimizer.optimizer
-    names = {id(p): paths[name] for name, p in parameters.items() if paths.get(name)}
+    known = {id(p): paths[name] for name, p in parameters.items() if paths.get(name)}
     groups = [
-        (group, tuple(names[id(p)] for p in group["params"] if id(p) in names))
+        (group, tuple(known[id(p)] for p in group["params"] if id(p) in known))
         for group in optimizer.param_groups
     ]
     first, owned = groups[0]
     method = _method(type(optimizer).__name__, first)
-    trained = {names[id(p)] for p in parameters.values() if p.requires_grad and id(p) in names}
+    trained = {known[id(p)] for p in parameters.values() if p.requires_grad and id(p) in known}
     others = [
         _group(method, first, group, _patterns(variables, trained))
         for group, variables in groups[1:]
@@ -94,16 +95,18 @@ def _wider(name: str) -> Iterator[str]:
     yield "/".join("*" if part.isdecimal() else part for part in parts)
 
 
+_SCHEDULES: dict[str, Callable[[LRScheduler], AnySchedule]] = {
+    "StepLR": lambda x: StepSchedule(step_size=x.step_size, gamma=x.gamma),
+    "ExponentialLR": lambda x: ExponentialSchedule(gamma=x.gamma),
+    "CosineAnnealingLR": lambda x: CosineSchedule(t_max=x.T_max, eta_min=x.eta_min),
+}
+
+
 def _schedule(scheduler: LRScheduler) -> AnySchedule:
     name = type(scheduler).__name__
-    if name == "StepLR":
-        return StepSchedule(step_size=scheduler.step_size, gamma=scheduler.gamma)
-    if name == "ExponentialLR":
-        return ExponentialSchedule(gamma=scheduler.gamma)
-    if name == "CosineAnnealingLR":
-        return CosineSchedule(t_max=scheduler.T_max, eta_min=scheduler.eta_min)
-    known = "StepLR, ExponentialLR and CosineAnnealingLR"
-    raise UnsupportedError(f"the schedule {name}", f"recipes have {known}")
+    if name not in _SCHEDULES:
+        raise UnsupportedError(f"the schedule {name}", f"recipes have {names([*_SCHEDULES])}")
+    return _SCHEDULES[name](scheduler)
 
 
 def _method(name: str, options: Kwargs) -> Method:

@@ -126,28 +126,28 @@ _enter({
         stage, size, value, dtype or dtype_of(value)
     ),
     "scalar_tensor": lambda stage, value, dtype=None, *_, **__: _filled(stage, (), value, dtype),
-    "zeros_like empty_like": lambda _, x, dtype=None, *__, **___: _alike(x, x.shape, 0, dtype),
-    "ones_like": lambda _, x, dtype=None, *__, **___: _alike(x, x.shape, 1, dtype),
-    "full_like": lambda _, x, value, dtype=None, *__, **___: _alike(x, x.shape, value, dtype),
-    "new_zeros new_empty": lambda _, x, size, dtype=None, *__, **___: _alike(x, size, 0, dtype),
-    "new_ones": lambda _, x, size, dtype=None, *__, **___: _alike(x, size, 1, dtype),
-    "new_full": lambda _, x, size, value, dtype=None, **__: _alike(x, size, value, dtype),
     "randn": lambda stage, size, dtype=None, *_, **__: normal_numbers(
         stage, checked(size), dtype or "float32"
     ),
     "rand": lambda stage, size, dtype=None, *_, **__: uniform_numbers(
         stage, checked(size), dtype or "float32"
     ),
-    "randn_like": lambda stage, x, dtype=None, *_, **__: normal_numbers(
-        stage, x.shape, dtype or x.dtype
+})  # fmt: skip
+enter({
+    "zeros_like empty_like": lambda x, dtype=None, *_, **__: _alike(x, x.shape, 0, dtype),
+    "ones_like": lambda x, dtype=None, *_, **__: _alike(x, x.shape, 1, dtype),
+    "full_like": lambda x, value, dtype=None, *_, **__: _alike(x, x.shape, value, dtype),
+    "new_zeros new_empty": lambda x, size, dtype=None, *_, **__: _alike(x, size, 0, dtype),
+    "new_ones": lambda x, size, dtype=None, *_, **__: _alike(x, size, 1, dtype),
+    "new_full": lambda x, size, value, dtype=None, **_: _alike(x, size, value, dtype),
+    "randn_like": lambda x, dtype=None, *_, **__: normal_numbers(
+        x.stage, x.shape, dtype or x.dtype
     ),
-    "rand_like": lambda stage, x, dtype=None, *_, **__: uniform_numbers(
-        stage, x.shape, dtype or x.dtype
+    "rand_like": lambda x, dtype=None, *_, **__: uniform_numbers(
+        x.stage, x.shape, dtype or x.dtype
     ),
-    "normal_functional": lambda stage, x, mean=0, std=1, **_: normal_numbers(
-        stage, x.shape, x.dtype, mean, std
+    "normal_functional": lambda x, mean=0, std=1, **_: normal_numbers(
+        x.stage, x.shape, x.dtype, mean, std
     ),
-    "uniform": lambda stage, x, low=0, high=1, **_: uniform_numbers(
-        stage, x.shape, x.dtype, low, high
-    ),
+    "uniform": lambda x, low=0, high=1, **_: uniform_numbers(x.stage, x.shape, x.dtype, low, high),
 })  # fmt: skip

@@ -40,6 +40,10 @@ def _classes(
     return losses.cross_entropy(x, target, axis, how, weight, ignored, label_smoothing, logits)
 
 
+def _distance(kind: str, a: Staged, b: Staged, reduction: int = 1, **more: float) -> Staged:
+    return losses.distance(kind, a, b, _HOW[reduction], **more)
+
+
 def _cosine_embedding(
     a: Staged, b: Staged, target: Staged, margin: float = 0.0, reduction: int = 1
 ) -> Staged:
@@ -54,14 +58,10 @@ def _at_least_0(x: Staged) -> Staged:
 
 
 enter({
-    "mse_loss": lambda a, b, reduction=1: losses.distance(
-        "MeanSquaredError", a, b, _HOW[reduction]
-    ),
-    "l1_loss": lambda a, b, reduction=1: losses.distance(
-        "MeanAbsoluteError", a, b, _HOW[reduction]
-    ),
-    "huber_loss": lambda a, b, reduction=1, delta=1.0: losses.distance(
-        "Huber", a, b, _HOW[reduction], delta=float(delta)
+    "mse_loss": partial(_distance, "MeanSquaredError"),
+    "l1_loss": partial(_distance, "MeanAbsoluteError"),
+    "huber_loss": lambda a, b, reduction=1, delta=1.0: _distance(
+        "Huber", a, b, reduction, delta=float(delta)
     ),
     "smooth_l1_loss": lambda a, b, reduction=1, beta=1.0: losses.smooth_l1(
         a, b, _HOW[reduction], beta

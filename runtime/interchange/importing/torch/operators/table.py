@@ -27,20 +27,9 @@ _Function = TypeVar("_Function", bound=Operator)
 _TABLE: dict[str, Operator] = {}
 BFLOAT16 = 13
 DTYPES = {
-    1: "uint8",
-    2: "int8",
-    3: "int16",
-    4: "int32",
-    5: "int64",
-    6: "float16",
-    7: "float32",
-    8: "float64",
-    12: "bool",
-    BFLOAT16: "float32",
-    28: "uint16",
-    34: "uint32",
-    35: "uint64",
-}
+    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32",
+    8: "float64", 12: "bool", BFLOAT16: "float32", 28: "uint16", 34: "uint32", 35: "uint64",
+}  # fmt: skip
 """The dtypes by PyTorch's numbers in files; bfloat16 is computed with its range, in float32."""
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 

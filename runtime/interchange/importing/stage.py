@@ -1,6 +1,6 @@
-"""The stage: where importers put up a diagram, block by block.
+"""The stage: where importers build a diagram, block by block.
 
-Each block's own ``forward`` is traced as it is put up. So shapes, dtypes and what is constant are
+Each block's own ``forward`` is traced as it is added. So shapes, dtypes and what is constant are
 known to the importer at once, and no importer has a second table of them.
 """
 
@@ -63,7 +63,7 @@ CHOSEN = (
 class Stage:
     """A diagram under construction.
 
-    Everything that is put up belongs to the current scope, which ``at`` sets, and is marked with
+    Everything that is added belongs to the current scope, which ``at`` sets, and is marked with
     the current place in the program. Not thread-safe.
     """
 
@@ -91,12 +91,12 @@ class Stage:
 
     @property
     def written(self) -> str:
-        """The place of the model's code that what is put up now stands for; empty for none."""
+        """The place of the model's code that what is added now stands for; empty for none."""
         return self._written
 
     @contextmanager
     def at(self, path: Sequence[Part], written: str | None = None) -> Iterator[None]:
-        """Put up blocks in the module at ``path``, counted from the model or the loop around it.
+        """Add blocks in the module at ``path``, counted from the model or the loop around it.
 
         ``("encoder", "layers", "0")`` is the page ``encoder/layers/0``. ``written`` is the place of
         a program that they stand at, ``model.py:42``; None keeps that of around.
@@ -113,7 +113,7 @@ class Stage:
 
     @contextmanager
     def operation(self, name: str) -> Iterator[None]:
-        """Put up the blocks of one operation of the model, which may get a page of their own."""
+        """Add the blocks of one operation of the model, which may get a page of their own."""
         before = self._operation
         self._operations += 1
         self._operation = before or (name, self._operations)
@@ -210,7 +210,7 @@ class Stage:
         if given and kind not in NEVER_FOLDED and all(x.array is not None for x in given.values()):
             require_holdable(values, kind)
             return tuple(self.constant(array) for array in self._computed(values))
-        return self._put_up(block, given, name, values)
+        return self._add(block, given, name, values)
 
     # ---- the same numbers in other shapes, where something would change at all ---------------
 
@@ -276,7 +276,7 @@ class Stage:
 
     @property
     def has_loss(self) -> bool:
-        """Whether a Loss has been put up."""
+        """Whether a Loss has been added."""
         return any(block.block.head for block in self._blocks)
 
     def output(self, x: Staged, name: str) -> Staged:
@@ -284,7 +284,7 @@ class Stage:
         with self.at(()):
             block = registry().get("Display")()
             given = {"x": x}
-            (shown,) = self._put_up(block, given, name, self._forward(block, given))
+            (shown,) = self._add(block, given, name, self._forward(block, given))
         self._outputs[name] = shown
         return shown
 
@@ -312,7 +312,7 @@ class Stage:
             ends = {f"{key}_next": x for key, x in carried.items()} | dict(stacked)
             for key, x in ends.items():
                 page_output = PageOutput()
-                self._put_up(page_output, {"x": x}, key, self._forward(page_output, {"x": x}))
+                self._add(page_output, {"x": x}, key, self._forward(page_output, {"x": x}))
         finally:
             self._scope = before
         block = registry().get("Scan")(
@@ -397,7 +397,7 @@ class Stage:
 
     @property
     def so_far(self) -> Sequence[StagedBlock]:
-        """All blocks that have been put up."""
+        """All blocks that have been added."""
         return self._blocks
 
     def reroute(self, value: Staged, through: Staged) -> None:
@@ -421,7 +421,7 @@ class Stage:
         path = self.path(block)
         return str(InstancePath(path).port(output)) if path else ""
 
-    def _put_up(
+    def _add(
         self, block: Block, inputs: Mapping[str, Staged], name: str, values: Sequence[Value]
     ) -> tuple[Staged, ...]:
         if self._written:
@@ -476,7 +476,7 @@ class Stage:
         module: Sequence[str] = (),
         own: str = "",
     ) -> Staged:
-        """Put up the block of an input or a variable, of which numbers may be known."""
+        """Add the block of an input or a variable, of which numbers may be known."""
         if array is not None:
             self._samples[value] = array
         if kind == "Variable" and given.get("trainable", True):

@@ -27,7 +27,7 @@ Operation: TypeAlias = "tuple[str, int]"
 """An operation of the model: its name, and a number that no other one has."""
 Operand: TypeAlias = "Staged | bool | int | float"
 MAX_HELD = 2**30
-"""Elements of all constants of a model, while it is put up."""
+"""Elements of all constants of a model, while it is built."""
 
 
 @dataclass(eq=False, slots=True)
@@ -155,7 +155,7 @@ def put(kind: str, x: Staged, *more: Staged | None, **parameters: Any) -> Staged
 def name_result(name: str, result: object, made: Sequence[StagedBlock]) -> None:
     """Call the block of an operator's first output like its node, unless another one is already.
 
-    ``made`` are the blocks that the operator put up.
+    ``made`` are the blocks that the operator added.
     """
     first = result[0] if isinstance(result, tuple) and result else result
     if isinstance(first, Staged) and first.source in made:

@@ -43,7 +43,7 @@ class TrackedTensor:
     live: bool = False
     """Whether gradient reaches something trained from it, as autograd has it."""
     cut: Cut | None = None
-    """The cut that still has to be put up where gradient would pass."""
+    """The cut that still has to be added where gradient would pass."""
     of: TrackedTensor | None = None
     """The tensor that this one is a view of."""
     show: Show | None = None

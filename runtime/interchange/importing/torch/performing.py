@@ -1,4 +1,4 @@
-"""Puts up what a program does, operator by operator, as autograd sees it.
+"""Adds what a program does, operator by operator, as autograd sees it.
 
 In a region without gradient nothing is cut at once: a value keeps in mind why autograd lost it, and
 one StopGradient stands where it leaves the region for something that gradient reaches.
@@ -38,7 +38,7 @@ _BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError,
 
 
 class Performer:
-    """Performs operators on tensors by putting up blocks."""
+    """Performs operators on tensors by adding blocks."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -61,7 +61,7 @@ class Performer:
         if function is None:
             raise UnsupportedError(f"aten.{base}", "no blocks for it are known")
         everything = [*args, *kwargs.values()]
-        self.settle_all(everything)
+        self.commit_cuts(everything)
         values = _read(args)
         more = {key: _read(value) for key, value in kwargs.items()}
         results = self._called(base, lambda: function(self.stage, *values, **more))
@@ -93,11 +93,11 @@ class Performer:
         return TrackedTensor(value, cut=cut)
 
     def stopped(self, x: TrackedTensor, name: str) -> Staged:
-        """A StopGradient here, behind one for the cut that is still to be put up."""
+        """A StopGradient here, behind one for the cut that is still to be added."""
         value = x.read()  # which says what cuts it now
-        return self._stop(value if x.cut is None else self._put_up(value, x.cut), name)
+        return self._stop(value if x.cut is None else self._add_cut(value, x.cut), name)
 
-    def _put_up(self, value: Staged, cut: Cut) -> Staged:
+    def _add_cut(self, value: Staged, cut: Cut) -> Staged:
         with self.stage.at(cut.path, cut.written):
             source = value.source
             if source and source.block.type_name() == "StopGradient":
@@ -140,18 +140,18 @@ class Performer:
                 pending.extend(x for x in source.inputs.values() if passes(x))
         return True
 
-    def settle(self, x: TrackedTensor) -> None:
-        """Put up the cut that a tensor has in mind."""
+    def commit_cut(self, x: TrackedTensor) -> None:
+        """Add the cut that a tensor has in mind."""
         value = x.read()
         if x.cut is not None:
-            x.value, x.cut = self._put_up(value, x.cut), None
+            x.value, x.cut = self._add_cut(value, x.cut), None
 
-    def settle_all(self, arguments: object) -> None:
+    def commit_cuts(self, arguments: object) -> None:
         """The same for all tensors among arguments, but for the cut of the region that runs."""
         for x in _tensors(arguments):
             if self.no_grad is None or x.cut not in (None, self.no_grad):
                 x.read()
-                self.settle(x)
+                self.commit_cut(x)
 
     def fate(self, arguments: object) -> tuple[bool, Cut | None]:
         """Whether results of these arguments are live, and the cut that they keep in mind."""

@@ -430,7 +430,7 @@ class Capture:
         outputs = {}
         for name, entry in found.items():
             entry.read()
-            self.recording.performer.settle(entry)
+            self.recording.performer.commit_cut(entry)
             value = entry.read()
             single = value.is_float and value.size == 1
             outputs[name or ("loss" if single else "output")] = value

@@ -36,7 +36,7 @@ _RECOMPUTING = frozenset({"CheckpointFunction"})
 
 
 def applied(recording: CaptureRecording, function: type[Function], call: Call, args: Args) -> Any:
-    """The result of a custom function, with its rule put up."""
+    """The result of a custom function, with its rule added."""
     if not recording.active or is_transformed():
         return call()
     if function.__name__ in _RECOMPUTING and torch.is_grad_enabled() and _is_tracked(args):
@@ -106,7 +106,7 @@ def _record(
     since: int,
     cut: Cut | None,
 ) -> None:
-    """Put up outputs whose gradient no block has: those of this run, and of the call in any other,
+    """Add outputs whose gradient no block has: those of this run, and of the call in any other,
     unless a cut is here.
     """
     if not outputs:
@@ -114,7 +114,7 @@ def _record(
     found = map(recording.value_of, outputs)
     forward = [value for value in found if value is not None]
     is_known = len(outputs) == len(forward) == 1
-    made = recording.regions.put_up(
+    made = recording.regions.add(
         name, outputs, (), since, forward if is_known else (), old=old, call=call
     )
     for output, entry in zip(outputs, made, strict=True):
@@ -127,14 +127,14 @@ def _record(
 def _hooked(
     recording: CaptureRecording, outputs: Sequence[Tensor], given: Sequence[Tensor], since: int
 ) -> None:
-    """Put up what backward hooks of a module do to the gradient of each tensor."""
+    """Add what backward hooks of a module do to the gradient of each tensor."""
     for output, x in zip(outputs, given, strict=True):
         value = recording.entry(x).read()
         if not output.requires_grad:
             recording.bind(output, TrackedTensor(value))
             continue
         name = "module hook"
-        (made,) = recording.regions.put_up(name, [output], [x], since, [value], is_own=True)
+        (made,) = recording.regions.add(name, [output], [x], since, [value], is_own=True)
         recording.bind(output, made)
 
 

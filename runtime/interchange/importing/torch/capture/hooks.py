@@ -23,7 +23,7 @@ OUTLIVES = "what reads it would outlive what is recorded of the program"
 def hooked(
     recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor, hook: Hook, call: Call
 ) -> Any:
-    """Set a hook on a tensor by ``call``, and put up what it does to the gradient."""
+    """Set a hook on a tensor by ``call``, and add what it does to the gradient."""
     region = recording.regions.hook(tensor, entry, "hook", _written(hook))
     return call() if region is None else recording.regions.around(region, tensor, call)
 
@@ -31,13 +31,13 @@ def hooked(
 def hooked_last(
     recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor, *hooks: Hook
 ) -> None:
-    """Put up what hooks make of a gradient that has been accumulated."""
+    """Add what hooks make of a gradient that has been accumulated."""
     written = " and ".join(dict.fromkeys(map(_written, hooks)))
     recording.regions.hook(tensor, entry, "hook", written, is_last=True)
 
 
 def hooked_in_vain(recording: CaptureRecording, module: Module, result: object) -> None:
-    """Put up the hooks of a module on what it gives where gradient is off: nobody has called them,
+    """Add the hooks of a module on what it gives where gradient is off: nobody has called them,
     so that what they would make of a gradient is not known.
     """
     hooks = [*module._backward_pre_hooks.values(), *module._backward_hooks.values()]
@@ -61,7 +61,7 @@ def _written(hook: Hook) -> str:
 
 
 def hooks_before(recording: CaptureRecording, entry: TrackedTensor, tensor: Tensor) -> None:
-    """Put up the hooks that a parameter had before the run."""
+    """Add the hooks that a parameter had before the run."""
     hooks = tensor._backward_hooks
     if recording.live and (hooks or getattr(tensor, "_post_accumulate_grad_hooks", None)):
         raise UnsupportedError("a hook", OUTLIVES)

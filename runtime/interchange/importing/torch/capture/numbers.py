@@ -169,7 +169,7 @@ def joined(recording: CaptureRecording, parts: Parts, dtype: str) -> TrackedTens
         if isinstance(part, TrackedTensor):
             part.read()
             live = live or part.live
-            recording.performer.settle(part)
+            recording.performer.commit_cut(part)
             values.append(stage.cast(part.read(), dtype))
         else:
             values.append(stage.constant(part.astype(dtype)))

@@ -1,7 +1,7 @@
 """What a run does, written down operator by operator with the tensors it really has.
 
 Autograd itself says which results it keeps track of: ``requires_grad``. Where that differs from
-what the blocks would let through, a StopGradient is put up, whatever made the difference.
+what the blocks would let through, a StopGradient is added, whatever made the difference.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class CaptureRecording(Running, KnownTensors):
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """Put up what follows at the user's current line, in the module that runs now."""
+        """Add what follows at the user's current line, in the module that runs now."""
         with self.stage.at(self.path, user_place().written):
             yield
 
@@ -369,7 +369,7 @@ class CaptureRecording(Running, KnownTensors):
             if tensor._is_view() and tensor._base.requires_grad:
                 self.entry(tensor._base)  # autograd writes into that
             with self.here():
-                return self.regions.put_up(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
+                return self.regions.add(tensor.grad_fn.name().removesuffix("0"), [tensor])[0]
         if numbers.dtype.kind == "f" and self.left:
             return TrackedTensor(changed_since(self, numbers, *self.left.pop()))
         if self.live and isinstance(tensor, torch.nn.Parameter):  # of a module called before
@@ -400,7 +400,7 @@ class CaptureRecording(Running, KnownTensors):
         return self.stage.drawn(name, shape, how, module, own, dtype, trainable=trained)
 
     def record(self, operator: OpOverload, args: Args, kwargs: Kwargs) -> Any:
-        """Run an operator, and put up what it does."""
+        """Run an operator, and add what it does."""
         self.stage.shown.move(self.stage.shown.done + 1, "operations")
         if self.live:
             self.before_call(False)
@@ -430,7 +430,7 @@ class CaptureRecording(Running, KnownTensors):
             return OperatorCall(name, call, since, tensors, given, more, written, old)
 
     def _after(self, of: OperatorCall, result: Any) -> None:
-        """Put up what an operator has done."""
+        """Add what an operator has done."""
         name, written, more = of.name, of.written, of.more
         operator, args, kwargs = of.call.func, of.call.args, of.call.keywords
         with self.paused(), torch._C.DisableTorchFunction():
@@ -558,7 +558,7 @@ class CaptureRecording(Running, KnownTensors):
             return []
         try:
             everything = [*of.given, *of.more.values()]
-            self.performer.settle_all(everything)
+            self.performer.commit_cuts(everything)
             _, cut = self.performer.fate(everything)
             others = [tensor for tensor in of.tensors if tensor is not results[0]]
             if in_place and self._is_apart(results[0]):
@@ -568,7 +568,7 @@ class CaptureRecording(Running, KnownTensors):
             kept = [whole, *of.tensors]
             old = {k: was for k, was in of.old.items() if is_among(was.tensor, kept)}
             asked = operator_call(of.call, len(results))
-            made = self.regions.put_up(of.base, outputs, others, of.since, old=old, call=asked)
+            made = self.regions.add(of.base, outputs, others, of.since, old=old, call=asked)
         except UnsupportedError:
             return []
         if self.performer.no_grad is not None:
@@ -596,7 +596,7 @@ class CaptureRecording(Running, KnownTensors):
     def _note_draws(
         self, name: str, since: int, args: Args, result: Tensor, entry: TrackedTensor
     ) -> None:
-        """Keep what random blocks that were just put up drew in this run."""
+        """Keep what random blocks that were just added drew in this run."""
         for _, text, block, _ in self.stage.remarks[since:]:
             if text == DRAWN and block is not None:
                 numbers = None if result.is_meta else drawn_by(name, args, result)
@@ -662,7 +662,7 @@ class CaptureRecording(Running, KnownTensors):
         old = {key: was for key, was in of.old.items() if was.tensor is view._base}
         for _, other in self._sharing(view):
             self._forget(other)
-        (made,) = self.regions.put_up(of.base, [view._base], others, of.since, old=old)
+        (made,) = self.regions.add(of.base, [view._base], others, of.since, old=old)
         self.bind(view._base, made)
         return self.entry(view)
 

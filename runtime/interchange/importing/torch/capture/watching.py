@@ -80,7 +80,7 @@ class Watching:
         }
 
     def called(self, name: str, function: Program, args: Args, kwargs: Kwargs) -> Any:
-        """The result of a call, with what it does to gradient put up."""
+        """The result of a call, with what it does to gradient added."""
         recording = self._recording
         if name == "data.__get__" or not name.endswith("__get__"):
             for x in (*args, *kwargs.values()):

@@ -34,7 +34,7 @@ def is_counter(array: Array) -> bool:
 
 
 class Leaves:
-    """Puts up Variable and Input blocks for the inputs of a graph."""
+    """Adds Variable and Input blocks for the inputs of a graph."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Leaves:
         """Tensors by what is stored: shared ones are one variable."""
         self._drawn: list[str] = []
 
-    def put_up(self, specs: list[Record], graph: Record) -> dict[str, TrackedTensor | JSON]:
+    def build(self, specs: list[Record], graph: Record) -> dict[str, TrackedTensor | JSON]:
         """The values of a graph's inputs by name."""
         metas, bounds = graph["tensor_values"], _bounds_of(graph)
         values: dict[str, TrackedTensor | JSON] = {}

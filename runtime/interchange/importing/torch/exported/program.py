@@ -101,7 +101,7 @@ class _Program:
     def imported(self) -> Imported:
         """The diagram of all outputs that a user sees."""
         signature, graph = self._module["signature"], self._module["graph"]
-        values = self._leaves.put_up(signature["input_specs"], graph)
+        values = self._leaves.build(signature["input_specs"], graph)
         self._run(graph, values)
         if self._options.training:
             self._stage.remark(
@@ -119,7 +119,7 @@ class _Program:
             if isinstance(found, ValueName) and isinstance(values[found.name], TrackedTensor):
                 tensor = values[found.name]
                 outputs[found.name] = tensor.read()
-                self._performer.settle(tensor)
+                self._performer.commit_cut(tensor)
                 outputs[found.name] = tensor.read()
         if not outputs:
             raise UnsupportedError("a program without outputs", "none of them is a tensor")

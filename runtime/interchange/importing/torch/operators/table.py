@@ -35,7 +35,7 @@ _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
 def operator(*names: str, with_stage: bool = False) -> Callable[[_Function], _Function]:
-    """Enter a function into the table under the names of the operators that it puts up."""
+    """Enter a function into the table under the names of the operators that it adds."""
 
     def entered(function: _Function) -> _Function:
         enter({" ".join(names): function}, with_stage)
@@ -45,7 +45,7 @@ def operator(*names: str, with_stage: bool = False) -> Callable[[_Function], _Fu
 
 
 def enter(rows: Mapping[str, Operator], with_stage: bool = False) -> None:
-    """Enter functions into the table by the names, one or several, of what they put up."""
+    """Enter functions into the table by the names, one or several, of what they add."""
     for names, row in rows.items():
         for name in names.split():
             assert name not in _TABLE, name

@@ -74,7 +74,7 @@ def old_of(recording: CaptureRecording, tensors: Iterable[Tensor]) -> dict[EdgeK
         entry = recording.entry(x)
         entry.read()
         if torch.is_grad_enabled():
-            recording.performer.settle(entry)
+            recording.performer.commit_cut(entry)
         found[key_of(x)] = Old(x, _version_of(x), seen(x), entry.read())
     return found
 

@@ -131,7 +131,7 @@ class TorchRegion:
 
     @property
     def source(self) -> StagedBlock:
-        """The block, once it has been put up."""
+        """The block, once it has been added."""
         assert self.made is not None and self.made.source is not None
         return self.made.source
 
@@ -202,9 +202,9 @@ class TorchRegions:
                 seen.add(port)
                 yield port, known.node, number
 
-    # ---- putting up ---------------------------------------------------------------------------
+    # ---- adding them --------------------------------------------------------------------------
 
-    def put_up(
+    def add(
         self,
         name: str,
         outputs: Sequence[Tensor],

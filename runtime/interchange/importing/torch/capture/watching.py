@@ -11,6 +11,7 @@ import torch
 
 from gradwire.runtime.diagram.comparison import Misstep
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.staged import Staged
 from gradwire.runtime.interchange.importing.torch.capture.arrays import dtype_name, numbers_of
 from gradwire.runtime.interchange.importing.torch.capture.frames import (
     is_called_by_user,
@@ -19,7 +20,6 @@ from gradwire.runtime.interchange.importing.torch.capture.frames import (
 )
 from gradwire.runtime.interchange.importing.torch.capture.hooks import OUTLIVES, hooked, hooked_last
 from gradwire.runtime.interchange.importing.torch.capture.numbers import (
-    Parts,
     TracedNumber,
     is_derived,
     joined,
@@ -36,7 +36,6 @@ from gradwire.runtime.interchange.importing.torch.nested import each
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.torch.types import (
         Args,
         Call,
@@ -129,19 +128,13 @@ class Watching:
         with recording.paused():
             result = call()
             if recording.knows(other):
-                live = recording.entry(tensor).live
-                recording.bind(tensor, self._kept(tensor, self._detached(other, "data"), live))
+                before, entry = recording.entry(tensor), self._detached(other, "data")
+                if before.live:  # gradient arrives at it as before
+                    values = entry.read(), before.read()
+                    made = recording.stage.block("StraightThrough", *values, name="data")
+                    entry = TrackedTensor(made, live=True)
+                recording.bind(tensor, entry)
         return result
-
-    def _kept(self, tensor: Tensor, entry: TrackedTensor, live: bool) -> TrackedTensor:
-        """A leaf with other numbers: gradient arrives at it as before."""
-        before = self._recording.entry(tensor)
-        if not live:
-            return entry
-        block = self._recording.stage.block
-        return TrackedTensor(
-            block("StraightThrough", entry.read(), before.read(), name="data"), live=True
-        )
 
     def _item(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
@@ -149,21 +142,18 @@ class Watching:
             value = call()
             entry = recording.entry(tensor)
             if not (entry.live or entry.cut is not None) or not isinstance(value, float):
-                self._tell_decided(entry, value)
+                recording.tell_decided(entry, value)
                 return value
             recording.left.append((numbers_of(tensor), entry, recording.cut_here("item")))
-            return TracedNumber(value, self._detached(tensor, "item"), self._tell_decided)
+            return TracedNumber(value, self._detached(tensor, "item"), recording.tell_decided)
 
     def _decide(self, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
         with recording.paused():
             value = call()
             if recording.knows(tensor):
-                self._tell_decided(recording.entry(tensor), value)
+                recording.tell_decided(recording.entry(tensor), value)
         return value
-
-    def _tell_decided(self, entry: TrackedTensor, value: object) -> None:
-        self._recording.tell_decided(entry, value)
 
     def _leaving(self, name: str, call: Call, tensor: Tensor) -> Any:
         recording = self._recording
@@ -172,18 +162,12 @@ class Watching:
             if not recording.knows(tensor):
                 return value
             entry = recording.entry(tensor)
-            shown = "numpy" if name == "__array__" else name
-            origin = entry if entry.live or entry.cut is not None else self._stopped_before(entry)
-            if origin is not None:
-                recording.left.append((numbers_of(tensor), entry, recording.cut_here(shown)))
+            source = entry.value.source if isinstance(entry.value, Staged) else None
+            is_stopped = source is not None and source.block.type_name() == "StopGradient"
+            if entry.live or entry.cut is not None or is_stopped:  # x.detach().numpy()
+                cut = recording.cut_here("numpy" if name == "__array__" else name)
+                recording.left.append((numbers_of(tensor), entry, cut))
         return value
-
-    def _stopped_before(self, entry: TrackedTensor) -> TrackedTensor | None:
-        """The entry, where it is the output of a stop: ``x.detach().numpy()``."""
-        value = entry.value
-        source = getattr(value, "source", None)
-        is_stop = source is not None and source.block.type_name() == "StopGradient"
-        return entry if is_stop else None
 
     def _making(self, name: str, call: Call, data: object) -> Any:
         """``torch.tensor(x)`` copies numbers without gradient; others may keep the tensor."""
@@ -193,7 +177,8 @@ class Watching:
         with recording.paused(), recording.here():
             parts = parts_of(recording, data)
             result = call()
-            if parts and result is not data and result.numel() == _size(parts):
+            sizes = (x.read().size if isinstance(x, TrackedTensor) else x.size for x in parts)
+            if parts and result is not data and result.numel() == sum(sizes):
                 entry = joined(recording, parts, dtype_name(result.dtype))
                 entry.value = recording.stage.reshape(entry.read(), tuple(result.shape))
                 if result.is_leaf and (is_derived(entry.read()) or not result.requires_grad):
@@ -320,25 +305,15 @@ class Watching:
             given = args[0] if args else kwargs.get("grad_outputs")
             weights = list(given) if isinstance(given, list | tuple) else [given] * len(several)
             with recording.here():
-                self._bind_gradients(several, wrt, weights, results)
+                total = self._total(several, weights)
+                for x, result in zip(wrt, results, strict=True):
+                    if result is not None:
+                        of = recording.stage.block("Gradient", total, recording.entry(x).read())
+                        entry = TrackedTensor(of, live=True)
+                        if not result.requires_grad:
+                            entry = recording.performer.detached(entry, name="grad")
+                        recording.bind(result, entry)
         return results
-
-    def _bind_gradients(
-        self,
-        outputs: list[Tensor],
-        inputs: list[Tensor],
-        weights: Weights,
-        results: Sequence[Tensor | None],
-    ) -> None:
-        recording, block = self._recording, self._recording.stage.block
-        total = self._total(outputs, weights)
-        for x, result in zip(inputs, results, strict=True):
-            if result is not None:
-                value = block("Gradient", total, recording.entry(x).read())
-                entry = TrackedTensor(value, live=True)
-                if not result.requires_grad:
-                    entry = recording.performer.detached(entry, name="grad")
-                recording.bind(result, entry)
 
     def _total(self, outputs: list[Tensor], weights: Weights) -> Staged:
         """The sum of what is differentiated, each times its weight, which None leaves out."""
@@ -350,10 +325,6 @@ class Watching:
                 term = term * recording.entry(weight).read()
             terms.append(block("Sum", term) if term.ndim else term)
         return reduce(add, terms)
-
-
-def _size(parts: Parts) -> int:
-    return sum(x.read().size if isinstance(x, TrackedTensor) else x.size for x in parts)
 
 
 def _traced(arguments: object) -> list[tuple[float, TrackedTensor]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradwire.runtime.interchange.importing.tensorflow.operators.constants import constant
+from gradwire.runtime.interchange.importing.tensorflow.operators.resources import constant
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall

@@ -1,4 +1,4 @@
-"""Variables and checkpoints, and nodes that pass on what they get."""
+"""Constants, variables and checkpoints, and nodes that pass on what they get."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings.elementwise import stopped
 from gradwire.runtime.interchange.importing.tensorflow.items import ChangedVariable, Handle, Strings
-from gradwire.runtime.interchange.importing.tensorflow.operators.slices import gathered
+from gradwire.runtime.interchange.importing.tensorflow.tensors import STRING
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
 
 
-def _handle(call: TensorFlowCall) -> Item:
-    return call.variables.handle(call.attributes.text("shared_name") or call.node.name)
+def constant(call: TensorFlowCall) -> Item:
+    """The numbers, or strings, of a Const."""
+    if call.attributes.tensor_dtype("value") == STRING:
+        return Strings(call.attributes.texts("value"))
+    return call.stage.constant(call.attributes.array("value"))
 
 
 def _variable(call: TensorFlowCall) -> Item:
-    return call.variables.handle(call.node.name)
+    resource = call.node.operator == "VarHandleOp"
+    shared = call.attributes.text("shared_name") if resource else ""
+    return call.variables.handle(shared or call.node.name)
 
 
 def _read(call: TensorFlowCall) -> Item:
@@ -42,24 +46,16 @@ def change(call: TensorFlowCall) -> Item:
     return handles[0]
 
 
-def _gather(call: TensorFlowCall) -> Staged:
-    return gathered(call, call.x(), call.x(1), 0, call.attributes.whole("batch_dims"))
-
-
 def _restore(call: TensorFlowCall) -> tuple[Item, ...]:
+    """Tensors by their keys; those that begin with ``_`` are text about the checkpoint."""
     names, slices = call.item(1), call.item(2)
     if not isinstance(names, Strings) or not isinstance(slices, Strings):
         raise call.unsupported("the names of its tensors are not constant")
     if any(slices.texts):
         raise call.unsupported("it restores slices")
     keys = [name.decode("utf-8", "replace") for name in names.texts]
-    return tuple(_restored(call, key) for key in keys)
-
-
-def _restored(call: TensorFlowCall, key: str) -> Item:
-    if key.startswith("_"):
-        return None  # text that says how the checkpoint was made
-    return call.stage.constant(call.variables.restored(key))
+    restored = call.variables.restored
+    return tuple(None if k.startswith("_") else call.stage.constant(restored(k)) for k in keys)
 
 
 def _identity(call: TensorFlowCall) -> Item:
@@ -80,18 +76,16 @@ def _identities(call: TensorFlowCall) -> tuple[Item, ...]:
     return call.items
 
 
-def _nothing(call: TensorFlowCall) -> tuple[Item, ...]:
-    return ()
-
-
 OPERATORS: dict[str, Operator] = {
-    "VarHandleOp": _handle, "VariableV2": _variable, "Variable": _variable,
-    "ReadVariableOp": _read, "AssignVariableOp": _assign, "Assign": _assign,
-    "ResourceGather": _gather, "RestoreV2": _restore,
-    "Identity": _identity, "Snapshot": _identity, "EnsureShape": _identity,
-    "CheckNumerics": _identity, "PlaceholderWithDefault": _identity, "IdentityN": _identities,
+    "Const": constant, **dict.fromkeys(("VarHandleOp", "VariableV2", "Variable"), _variable),
+    "ReadVariableOp": _read, "AssignVariableOp": _assign, "Assign": _assign, "RestoreV2": _restore,
+    **dict.fromkeys(
+        ("Identity", "Snapshot", "EnsureShape", "CheckNumerics", "PlaceholderWithDefault"),
+        _identity,
+    ),
+    "IdentityN": _identities,
     **dict.fromkeys(
         ("StopGradient", "PreventGradient"), lambda call: stopped(call.x(), call.node.name)
     ),
-    "NoOp": _nothing, "Assert": _nothing, "DisableCopyOnRead": _nothing,
+    **dict.fromkeys(("NoOp", "Assert", "DisableCopyOnRead"), lambda call: ()),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from gradwire.runtime.interchange.importing.meanings import shapes
 from gradwire.runtime.interchange.importing.mxnet.importer import import_mxnet
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
-from gradwire.runtime.interchange.importing.tensorflow.operators.shapes import OPERATORS
+from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 from tests.runtime.interchange.importing.meanings.differing import all_agree
 from tests.runtime.interchange.importing.mxnet.symbols import SymbolWriter
 

@@ -15,7 +15,7 @@ from gradwire.runtime.interchange.importing.meanings import elementwise as el
 from gradwire.runtime.interchange.importing.meanings import ordering, reductions, shapes
 from gradwire.runtime.interchange.importing.mxnet import operators as mxnet
 from gradwire.runtime.interchange.importing.tensorflow.operators import table as tensorflow
-from gradwire.runtime.interchange.importing.tensorflow.operators.elementwise import two
+from gradwire.runtime.interchange.importing.tensorflow.operators.table import two
 from tests.runtime.interchange.importing.mxnet.test_operators import X, value
 
 torch = pytest.importorskip("torch")

@@ -189,7 +189,7 @@ def signed(name: str, arguments: bytes, nodes: bytes, *returned: str) -> bytes:
 
 @pytest.mark.parametrize("condition", ["far", "always"])
 def test_a_loop_of_too_many_steps(condition: str, tmp_path: Path, monkeypatch: Any):
-    limit = "gradwire.runtime.interchange.importing.tensorflow.operators.scans.MAX_STEPS"
+    limit = "gradwire.runtime.interchange.importing.tensorflow.operators.control.MAX_STEPS"
     monkeypatch.setattr(limit, 50)
     refused(loop(condition), tmp_path, UnsupportedError, "more than 50 steps")
 

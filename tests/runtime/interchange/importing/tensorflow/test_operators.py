@@ -10,7 +10,7 @@ import pytest
 from gradwire.runtime.diagram import check, dumps, loads
 from gradwire.runtime.engine import Session
 from gradwire.runtime.interchange.importing.tensorflow.importer import import_graph_def
-from gradwire.runtime.interchange.importing.tensorflow.operators import scans
+from gradwire.runtime.interchange.importing.tensorflow.operators import control
 from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_a_loop_of_more_than_a_few_steps_is_a_scan(tmp_path: Path):
 def test_a_loop_computes_the_same_written_out_and_as_a_scan(
     name: str, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(scans, "FEW_STEPS", few)
+    monkeypatch.setattr(control, "FEW_STEPS", few)
     case = ARCHIVE.case(name)
     made = import_graph_def(graph_file(case, tmp_path))
     every = [b.type_name() for page in made.diagram.pages.values() for b in page.blocks.values()]
@@ -70,7 +70,7 @@ def test_a_loop_computes_the_same_written_out_and_as_a_scan(
 def test_the_steps_of_a_loop_but_the_first_share_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(scans, "FEW_STEPS", 100)
+    monkeypatch.setattr(control, "FEW_STEPS", 100)
     made = import_graph_def(graph_file(ARCHIVE.case("while"), tmp_path))
     uses = [block for block in made.diagram.main.blocks.values() if block.type_name() == "Page"]
     assert len(uses) == 4 and len({use.page for use in uses}) == 2

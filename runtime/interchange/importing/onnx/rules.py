@@ -2,27 +2,19 @@
 
 from gradwire.runtime.interchange.importing.onnx import learning
 from gradwire.runtime.interchange.importing.onnx.operators import (
+    arithmetic,
     control,
-    convolutions,
-    drawing,
-    elementwise,
-    indexing,
-    normalization,
-    pooling,
-    products,
+    images,
     quantization,
     recurrent,
-    reductions,
-    regions,
-    resizing,
     shapes,
     signals,
+    windows,
 )
 from gradwire.runtime.interchange.importing.onnx.operators.node import RULES
 
 FAMILIES = (
-    control, convolutions, drawing, elementwise, indexing, learning, normalization, pooling,
-    products, quantization, recurrent, reductions, regions, resizing, shapes, signals,
+    arithmetic, control, images, learning, quantization, recurrent, shapes, signals, windows,
 )  # fmt: skip
 """Modules that register rules."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.meanings.shapes import move, squeeze
 from gradwire.runtime.interchange.importing.onnx.operators.node import (
     RULES,
     Item,
@@ -17,6 +19,7 @@ from gradwire.runtime.interchange.importing.onnx.operators.shapes import cut_up
 from gradwire.runtime.interchange.importing.paging import name_like
 from gradwire.runtime.interchange.importing.staged import Staged
 
+Values: TypeAlias = Mapping[str, Staged]
 UNROLLED = 4
 """Loops of at most as many steps become blocks for each of them."""
 MAX_STEPS = 1_000_000
@@ -37,7 +40,8 @@ def _if(node: OperatorNode) -> tuple[Item, ...]:
         pairs = list(zip(*branches, strict=True))
         if all(_are_alike(*pair) for pair in pairs):
             choice = node.stage.reshape(condition, ())
-            return tuple(_where(node, choice, *pair) for pair in pairs)
+            given = [[_value(node, item) for item in pair] for pair in pairs]
+            return tuple(node.stage.block("Where", choice, *pair) for pair in given)
     chosen = bool(node.known(0).reshape(-1)[0])
     return tuple(node.graphs.graph(node.body("then_branch" if chosen else "else_branch"), []))
 
@@ -47,10 +51,6 @@ def _are_alike(one: Item, other: Item) -> bool:
     if not (isinstance(one, Staged) and isinstance(other, Staged)):
         return False
     return (one.shape, one.dtype) == (other.shape, other.dtype)
-
-
-def _where(node: OperatorNode, choice: Staged, one: Item, other: Item) -> Staged:
-    return node.stage.block("Where", choice, _value(node, one), _value(node, other))
 
 
 @rule("Loop")
@@ -73,30 +73,26 @@ def _loop_as_scan(node: OperatorNode, steps: int) -> tuple[Item, ...] | None:
     state = {f"state_{i}": item for i, item in enumerate(node.inputs[2:])}
     if not all(isinstance(item, Staged) for item in state.values()):
         return None
-    body, stage = node.body("body"), node.stage
-    outputs = [f"stacked_{i}" for i in range(len(body.output) - 1 - len(state))]
-    true = stage.constant(np.asarray(True))
+    true = node.stage.constant(np.asarray(True))
 
-    def step(now: Mapping[str, Staged]) -> tuple[dict[str, Staged], dict[str, Staged]]:
+    def step(now: Values) -> list[Staged]:
         given = [now["step"], true, *(now[key] for key in state)]
-        result = [_value(node, item) for item in node.graphs.graph(body, given, in_loop=True)]
-        carried = dict(zip(state, result[1:], strict=False))
-        fits = all((now[k].shape, now[k].dtype) == (x.shape, x.dtype) for k, x in carried.items())
-        if not (_is_true(result[0]) and fits):
+        goes_on, *values = _body(node, given, in_loop=True)
+        carried = zip(state, values, strict=False)
+        if not (_is_true(goes_on) and all(_are_alike(now[key], x) for key, x in carried)):
             raise node.unsupported("its steps are not alike")
         if steps > MAX_STEPS:
             raise _TooLongError(node.operator, f"a loop of {steps} steps")
-        return carried, dict(zip(outputs, result[1 + len(state) :], strict=True))
+        return values
 
-    index = stage.constant(np.arange(min(steps, MAX_STEPS), dtype=np.int64))
+    index = node.stage.constant(np.arange(min(steps, MAX_STEPS), dtype=np.int64))
     values = {key: _value(node, item) for key, item in state.items()}
     try:
-        found = stage.scan(node.name or "loop", index.size, step, values, {"step": index})
+        return _as_scan(node, index.size, step, values, {"step": index})
     except _TooLongError:
         raise
     except UnsupportedError:
         return None
-    return tuple(found[key] for key in (*state, *outputs))
 
 
 class _TooLongError(UnsupportedError):
@@ -105,31 +101,39 @@ class _TooLongError(UnsupportedError):
 
 def _unrolled_loop(node: OperatorNode, limit: int | None) -> tuple[Item, ...]:
     body, state, condition = node.body("body"), list(node.inputs[2:]), node.get(1)
-    stacked: list[list[Staged]] = [[] for _ in body.output[1 + len(state) :]]
-    step = 0
-    while limit is None or step < limit:
+    rows: list[list[Staged]] = []
+    while limit is None or len(rows) < limit:
         if condition is not None and not node.stage.numbers(condition, "Loop").reshape(-1)[0]:
             break
-        if step >= MAX_UNROLLED:
+        if len(rows) >= MAX_UNROLLED:
             raise node.unsupported(f"a loop of more than {MAX_UNROLLED} steps")
-        index = node.stage.constant(np.asarray(step, np.int64))
+        index = node.stage.constant(np.asarray(len(rows), np.int64))
         given = condition or node.stage.constant(np.asarray(True))
         result = node.graphs.graph(body, [index, given, *state])
         condition, state = _value(node, result[0]), result[1 : 1 + len(state)]
-        for values, value in zip(stacked, result[1 + len(state) :], strict=True):
-            values.append(_value(node, value))
-        step += 1
-    if step > 1:
-        node.stage.remark("unrolled", f"Loop: its {step} steps are blocks of their own.")
-    if any(not values for values in stacked):
+        rows.append([_value(node, item) for item in result[1 + len(state) :]])
+    if len(rows) > 1:
+        node.stage.remark("unrolled", f"Loop: its {len(rows)} steps are blocks of their own.")
+    if not rows and len(body.output) > 1 + len(state):
         raise node.unsupported("a loop without a step stacks nothing")
-    return *state, *(node.stage.block("Stack", *values, axis=0) for values in stacked)
+    return *state, *_stacked(node, rows)
+
+
+def _stacked(node: OperatorNode, rows: Sequence[Sequence[Staged]]) -> list[Staged]:
+    """What each step gives in a row, one output after the other."""
+    return [node.stage.block("Stack", *column, axis=0) for column in zip(*rows, strict=True)]
 
 
 def _value(node: OperatorNode, item: Item) -> Staged:
     if not isinstance(item, Staged):
         raise node.unsupported("its body gives no value")
     return item
+
+
+def _body(node: OperatorNode, given: Sequence[Item], in_loop: bool = False) -> list[Staged]:
+    """What the body of a node gives, all values."""
+    found = node.graphs.graph(node.body("body"), given, in_loop=in_loop)
+    return [_value(node, item) for item in found]
 
 
 @rule("Scan")
@@ -144,67 +148,63 @@ def _scan(node: OperatorNode) -> tuple[Item, ...]:
     steps = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
     if len(steps) != 1 or max(steps) > MAX_STEPS or not max(steps):
         raise node.unsupported(f"over inputs of {sorted(steps)} steps")
-    over = [_first(x, axis, back) for x, axis, back in zip(inputs, axes, directions, strict=True)]
-    last, stacked = _scanned(node, state, over, max(steps))
+    given = zip(inputs, axes, directions, strict=True)
+    over = [_turned(move(x, axis, 0), back) for x, axis, back in given]
+    found = _scanned(node, state, over, max(steps))
+    last, stacked = found[: len(state)], found[len(state) :]
     out_axes = node.integers("scan_output_axes") or (0,) * len(stacked)
     backwards = node.integers("scan_output_directions") or (0,) * len(stacked)
-    turned = [
-        _to_axis(_first(y, 0, back), axis)
-        for y, axis, back in zip(stacked, out_axes, backwards, strict=True)
-    ]
-    return *last, *turned
+    ends = zip(stacked, out_axes, backwards, strict=True)
+    return *last, *(move(_turned(y, back), 0, axis) for y, axis, back in ends)
 
 
-def _first(x: Staged, axis: int, backwards: int) -> Staged:
-    """``x`` with an axis first, and backwards along it."""
-    axis %= x.ndim
-    x = x.stage.transpose(x, [axis, *(i for i in range(x.ndim) if i != axis)])
+def _turned(x: Staged, backwards: int) -> Staged:
     return x.stage.block("Flip", x, axis=0) if backwards else x
-
-
-def _to_axis(x: Staged, axis: int) -> Staged:
-    """``x`` with its first axis moved to ``axis``."""
-    order = list(range(1, x.ndim))
-    order.insert(axis % x.ndim, 0)
-    return x.stage.transpose(x, order)
 
 
 def _scanned(
     node: OperatorNode, state: Sequence[Staged], over: Sequence[Staged], steps: int
-) -> tuple[list[Staged], list[Staged]]:
-    body, stage = node.body("body"), node.stage
+) -> tuple[Staged, ...]:
+    """The last state, then all that is stacked."""
     if steps > UNROLLED:
-        given = [name_like(value.name) if value.name else "" for value in body.input[: len(state)]]
+        inputs = node.body("body").input[: len(state)]
+        given = [name_like(value.name) if value.name else "" for value in inputs]
         alike = len(set(given)) < len(given)
         names = [f"state_{i}" if alike or not name else name for i, name in enumerate(given)]
-        return _as_scan(node, dict(zip(names, state, strict=True)), over, steps)
-    stage.remark("unrolled", f"Scan: its {steps} steps are blocks of their own.")
-    now = list(state)
-    stacked: list[list[Staged]] = [[] for _ in body.output[len(state) :]]
-    for step in range(steps):
-        result = node.graphs.graph(body, [*now, *(stage.select(x, 0, step) for x in over)])
-        values = [_value(node, item) for item in result]
+        carry, along = (
+            dict(zip(names, state, strict=True)),
+            {f"over_{i}": x for i, x in enumerate(over)},
+        )
+
+        def step(now: Values) -> list[Staged]:
+            return _body(node, [now[key] for key in (*carry, *along)], in_loop=True)
+
+        return _as_scan(node, steps, step, carry, along)
+    node.stage.remark("unrolled", f"Scan: its {steps} steps are blocks of their own.")
+    now, rows = list(state), []
+    for number in range(steps):
+        values = _body(node, [*now, *(node.stage.select(x, 0, number) for x in over)])
         now = values[: len(state)]
-        for several, value in zip(stacked, values[len(state) :], strict=True):
-            several.append(value)
-    return now, [stage.block("Stack", *several, axis=0) for several in stacked]
+        rows.append(values[len(state) :])
+    return *now, *_stacked(node, rows)
 
 
 def _as_scan(
-    node: OperatorNode, state: Mapping[str, Staged], over: Sequence[Staged], steps: int
-) -> tuple[list[Staged], list[Staged]]:
-    body = node.body("body")
-    given = {f"over_{i}": x for i, x in enumerate(over)}
-    outputs = [f"stacked_{i}" for i in range(len(body.output) - len(state))]
+    node: OperatorNode,
+    steps: int,
+    step: Callable[[Values], list[Staged]],
+    carry: Values,
+    over: Values,
+) -> tuple[Staged, ...]:
+    """The last of what is carried, then all that is stacked, as a step gives them."""
 
-    def step(now: Mapping[str, Staged]) -> tuple[dict[str, Staged], dict[str, Staged]]:
-        result = node.graphs.graph(body, [now[key] for key in (*state, *given)], in_loop=True)
-        values = [_value(node, item) for item in result]
-        carried = dict(zip(state, values[: len(state)], strict=True))
-        return carried, dict(zip(outputs, values[len(state) :], strict=True))
+    def body(now: Values) -> tuple[Values, Values]:
+        values = step(now)
+        stacked = {f"stacked_{i}": x for i, x in enumerate(values[len(carry) :])}
+        return dict(zip(carry, values[: len(carry)], strict=True)), stacked
 
-    found = node.stage.scan(node.name or "scan", steps, step, state, given)
-    return [found[key] for key in state], [found[key] for key in outputs]
+    name = node.name or node.operator.lower()
+    return tuple(node.stage.scan(name, steps, body, carry, over).values())
 
 
 RULES |= {
@@ -248,14 +248,11 @@ def _erase(node: OperatorNode) -> list[Staged]:
 
 @rule("SplitToSequence")
 def _split_to_sequence(node: OperatorNode) -> list[Staged]:
-    x, axis, stage = node.x(), node.axis(0), node.stage
+    x, axis = node.x(), node.axis(0)
     length = x.shape[axis]
     if not node.has(1):
         parts = cut_up(x, [1] * length, axis)
-        if node.integer("keepdims", 1):
-            return parts
-        shape = x.shape[:axis] + x.shape[axis + 1 :]
-        return [stage.reshape(part, shape) for part in parts]
+        return parts if node.integer("keepdims", 1) else [squeeze(part, (axis,)) for part in parts]
     sizes = node.known_integers(1) or []
     if node.x(1).ndim == 0:
         if sizes[0] < 1:
@@ -267,19 +264,18 @@ def _split_to_sequence(node: OperatorNode) -> list[Staged]:
 @rule("ConcatFromSequence")
 def _concat_from_sequence(node: OperatorNode) -> Staged:
     items = node.sequence()
-    kind = "Stack" if node.integer("new_axis") else "Concat"
-    axis = node.axis(0, items[0].ndim + (kind == "Stack")) if items else 0
     if not items:
         raise node.unsupported("the sequence is empty")
+    kind = "Stack" if node.integer("new_axis") else "Concat"
+    axis = node.axis(0, items[0].ndim + (kind == "Stack"))
     return node.stage.block(kind, *items, axis=axis)
 
 
 @rule("SequenceMap")
 def _sequence_map(node: OperatorNode) -> tuple[Item, ...]:
     """The body for each item, with the items of other sequences or values beside."""
-    body, items = node.body("body"), node.sequence()
     results = []
-    for place in range(len(items)):
+    for place in range(len(node.sequence())):
         given = [x[place] if isinstance(x, list) else x for x in node.inputs]
-        results.append([_value(node, item) for item in node.graphs.graph(body, given)])
+        results.append(_body(node, given))
     return tuple([list(column) for column in zip(*results, strict=True)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
 from gradwire.runtime.interchange.importing.staged import Staged
@@ -15,11 +17,13 @@ from gradwire.runtime.interchange.importing.staged import Staged
 if TYPE_CHECKING:
     from types import NotImplementedType
 
-    from onnx import AttributeProto, GraphProto, TensorProto
+    from onnx import AttributeProto, GraphProto
 
     from gradwire.blocks.values import Array
+    from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader
     from gradwire.runtime.interchange.importing.stage import Stage
 
+Number = TypeVar("Number", int, float)
 Item: TypeAlias = "Staged | list[Staged] | None"
 """What a name in a graph stands for: a value, a sequence of values, or nothing (optional)."""
 Result: TypeAlias = "Item | tuple[Item, ...]"
@@ -28,26 +32,13 @@ Rule: TypeAlias = "Callable[[OperatorNode], Result | NotImplementedType]"
 """What makes blocks of a node; NotImplemented leaves it to the operator's body in the standard."""
 
 
-class Graphs(Protocol):
-    """Puts up the graphs inside nodes."""
-
-    def graph(self, graph: GraphProto, inputs: Sequence[Item], in_loop: bool = False) -> list[Item]:
-        """The outputs of a graph inside the current one, which sees the names around it."""
-
-    def named(self, name: str) -> Staged:
-        """The value that a name stands for where the node is."""
-
-    def array(self, tensor: TensorProto) -> Array:
-        """The numbers of a tensor, which may lie beside the model."""
-
-
 @dataclass(eq=False, slots=True)
 class OperatorNode:
     """Inputs by position, attributes by name, and the stage that the node's blocks go to."""
 
     operator: str
     stage: Stage
-    graphs: Graphs
+    graphs: GraphReader
     inputs: list[Item]
     attributes: Mapping[str, AttributeProto]
     wanted: Sequence[str]
@@ -114,35 +105,30 @@ class OperatorNode:
 
     def integer(self, name: str, default: int = 0) -> int:
         """A whole number among the attributes."""
-        attribute = self.attributes.get(name)
-        return default if attribute is None else int(attribute.i)
+        return int(self.attributes[name].i) if name in self.attributes else default
 
     def number(self, name: str, default: float = 0.0) -> float:
         """A number among the attributes, float32 in its shortest decimal form."""
-        attribute = self.attributes.get(name)
-        return default if attribute is None else float(str(np.float32(attribute.f)))
+        found = self.attributes.get(name)
+        return default if found is None else float(str(np.float32(found.f)))
 
     def text(self, name: str, default: str = "") -> str:
         """A text among the attributes."""
-        attribute = self.attributes.get(name)
-        return default if attribute is None else attribute.s.decode("utf-8", "replace")
+        found = self.attributes.get(name)
+        return default if found is None else found.s.decode("utf-8", "replace")
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Whole numbers among the attributes."""
-        attribute = self.attributes.get(name)
-        return None if attribute is None else tuple(int(i) for i in attribute.ints)
+        return tuple(map(int, self.attributes[name].ints)) if name in self.attributes else None
 
     def numbers(self, name: str) -> tuple[float, ...] | None:
         """Numbers among the attributes."""
-        attribute = self.attributes.get(name)
-        return None if attribute is None else tuple(float(f) for f in attribute.floats)
+        return tuple(map(float, self.attributes[name].floats)) if name in self.attributes else None
 
     def texts(self, name: str) -> list[str] | None:
         """Texts among the attributes."""
-        attribute = self.attributes.get(name)
-        return (
-            None if attribute is None else [s.decode("utf-8", "replace") for s in attribute.strings]
-        )
+        found = self.attributes.get(name)
+        return None if found is None else [s.decode("utf-8", "replace") for s in found.strings]
 
     def array(self, name: str) -> Array:
         """A tensor among the attributes."""
@@ -169,6 +155,24 @@ class OperatorNode:
         if not -rank <= axis < max(rank, 1):
             raise self.unsupported(f"axis {axis} of {rank} axes")
         return axis % max(rank, 1)
+
+
+def require_small(node: OperatorNode, shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape that may be allocated. Raises UnsupportedError for one that may not."""
+    if any(length < 0 for length in shape) or math.prod(shape) > MAX_CONSTANT or len(shape) > 64:
+        shown = ", ".join(str(length) for length in shape[:8])
+        raise node.unsupported(f"the shape ({shown}) is too large")
+    return tuple(shape)
+
+
+def is_variable(x: Staged) -> bool:
+    """Whether it is a parameter."""
+    return x.source is not None and x.source.block.type_name() == "Variable"
+
+
+def halves(ends: Sequence[Number]) -> list[tuple[Number, Number]]:
+    """What is given for the start of each axis and then for the end of each, as pairs."""
+    return list(zip(ends[: len(ends) // 2], ends[len(ends) // 2 :], strict=True))
 
 
 RULES: dict[str, Rule] = {}

@@ -6,6 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gradwire.runtime.interchange.importing.meanings import recurrent
+from gradwire.runtime.interchange.importing.meanings.activations import softsign, threshold
+from gradwire.runtime.interchange.importing.meanings.shapes import split
 from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
 from gradwire.runtime.interchange.importing.staged import put
 
@@ -18,16 +20,8 @@ _KINDS: dict[str, tuple[Literal["lstm", "gru", "rnn"], str, tuple[str, ...]]] = 
     "RNN": ("rnn", "n", ("Tanh",)),
 }
 """What an operator is, its gates in order, and its activations by default."""
-_PLAIN = ("Relu", "Sigmoid", "Softplus", "Tanh")
-_DEFAULTS = {
-    "Affine": (1.0, 0.0),
-    "Elu": (1.0, 0.0),
-    "HardSigmoid": (0.2, 0.5),
-    "LeakyRelu": (0.01, 0.0),
-    "ScaledTanh": (1.0, 1.0),
-    "Softsign": (0.0, 0.0),
-    "ThresholdedRelu": (1.0, 0.0),
-}
+_DEFAULTS = {"HardSigmoid": (0.2, 0.5), "LeakyRelu": (0.01, 0.0), "ScaledTanh": (1.0, 1.0)}
+"""Alpha and beta of activations where they are not 1 and 0."""
 
 
 @rule(*_KINDS)
@@ -64,30 +58,21 @@ def _own(node: OperatorNode, slot: int, index: int) -> Staged | None:
 
 def _cell(node: OperatorNode, index: int) -> recurrent.Cell:
     kind, gates, defaults = _KINDS[node.operator]
-    cut, bias, peepholes = node.stage.cut, _own(node, 3, index), _own(node, 7, index)
-    half = 0 if bias is None else bias.size // 2
-    size = node.x(2).shape[-1]
+    bias, peepholes, size = _own(node, 3, index), _own(node, 7, index), node.x(2).shape[-1]
+    bias_x, bias_h = (None, None) if bias is None else split(bias, [bias.size // 2] * 2, 0)
     names = node.texts("activations") or [*defaults] * 2
     first = index * len(defaults)
     if first + len(defaults) > len(names):
         raise node.unsupported(f"{len(names)} activations for {first + len(defaults)}")
     acts = [_activation(node, names[place], place) for place in range(first, first + len(defaults))]
+    own = None if peepholes is None else split(peepholes, [size] * 3, 0)
     return recurrent.Cell(
-        kind,
-        gates,
-        node.stage.select(node.x(1), 0, index),
-        node.stage.select(node.x(2), 0, index),
-        None if bias is None else cut(bias, 0, 0, half),
-        None if bias is None else cut(bias, 0, half, None),
-        gate=acts[0],
-        act=acts[min(1, len(acts) - 1)],
-        last=acts[-1],
+        kind, gates, node.stage.select(node.x(1), 0, index), node.stage.select(node.x(2), 0, index),
+        bias_x, bias_h, gate=acts[0], act=acts[min(1, len(acts) - 1)], last=acts[-1],
         reset_after=bool(node.integer("linear_before_reset")),
         coupled=bool(node.integer("input_forget")),
-        peepholes=None
-        if peepholes is None
-        else {g: cut(peepholes, 0, i * size, (i + 1) * size) for i, g in enumerate("iof")},
-    )
+        peepholes=None if own is None else dict(zip("iof", own, strict=True)),
+    )  # fmt: skip
 
 
 def _start(node: OperatorNode, slot: int, index: int, x: Staged) -> Staged:
@@ -102,25 +87,23 @@ def _start(node: OperatorNode, slot: int, index: int, x: Staged) -> Staged:
 
 def _activation(node: OperatorNode, name: str, place: int) -> recurrent.Activation:
     """The activation at a place in the list of a node, after the clip of what it gets."""
+    given = (node.numbers(f"activation_{key}") or () for key in ("alpha", "beta"))
+    defaults = _DEFAULTS.get(name, (1.0, 0.0))
     alpha, beta = (
-        given[place] if given is not None and place < len(given) else default
-        for given, default in zip(
-            (node.numbers("activation_alpha"), node.numbers("activation_beta")),
-            _DEFAULTS.get(name, (0.0, 0.0)),
-            strict=True,
-        )
+        numbers[place] if place < len(numbers) else default
+        for numbers, default in zip(given, defaults, strict=True)
     )
     limit = node.number("clip")
     functions: dict[str, recurrent.Activation] = {
         "Affine": lambda x: x * alpha + beta,
         "Elu": lambda x: put("Elu", x, alpha=alpha),
-        "HardSigmoid": lambda x: put("Clip", x * alpha + beta, min=0.0, max=1.0),
+        "HardSigmoid": lambda x: put("HardSigmoid", x, alpha=alpha, beta=beta),
         "LeakyRelu": lambda x: put("LeakyRelu", x, slope=alpha),
         "ScaledTanh": lambda x: put("Tanh", x * beta) * alpha,
-        "Softsign": lambda x: x / (put("Abs", x) + 1.0),
-        "ThresholdedRelu": lambda x: put("Where", x > alpha, x, x.like(0)),
+        "Softsign": softsign,
+        "ThresholdedRelu": lambda x: threshold(x, alpha),
+        **{kind: partial(put, kind) for kind in ("Relu", "Sigmoid", "Softplus", "Tanh")},
     }
-    functions |= {kind: partial(put, kind) for kind in _PLAIN}
     if name not in functions:
         raise node.unsupported(f"its activation {name!r} is unknown")
     function = functions[name]

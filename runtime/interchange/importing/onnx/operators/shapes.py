@@ -1,37 +1,30 @@
-"""The same numbers in other shapes; made of constants, they are constants."""
+"""The same numbers in other shapes and orders; made of constants, they are constants."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.meanings import shapes
+from gradwire.runtime.interchange.importing.meanings import indexing, shapes
 from gradwire.runtime.interchange.importing.onnx.operators.node import (
     RULES,
     OperatorNode,
-    Rule,
+    halves,
+    is_variable,
+    require_small,
     rule,
 )
 
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
-
 MAX_PARTS = 10_000
 """Parts that a value may be cut into."""
-
-
-def require_small(node: OperatorNode, shape: Sequence[int]) -> tuple[int, ...]:
-    """A shape that may be allocated. Raises UnsupportedError for one that may not."""
-    if any(length < 0 for length in shape) or math.prod(shape) > MAX_CONSTANT or len(shape) > 64:
-        shown = ", ".join(str(length) for length in shape[:8])
-        raise node.unsupported(f"the shape ({shown}) is too large")
-    return tuple(shape)
 
 
 @rule("Reshape")
@@ -95,9 +88,8 @@ def _pad(node: OperatorNode) -> Staged:
     axes = node.known_integers(3) or list(range(x.ndim))
     if len(pads) != 2 * len(axes) or any(not -x.ndim <= axis < x.ndim for axis in axes):
         raise node.unsupported(f"{len(pads)} widths for {len(axes)} axes")
-    widths = [(0, 0)] * x.ndim
-    for i, axis in enumerate(axes):
-        widths[axis % x.ndim] = pads[i], pads[i + len(axes)]
+    given = dict(zip([axis % x.ndim for axis in axes], halves(pads), strict=True))
+    widths = [given.get(axis, (0, 0)) for axis in range(x.ndim)]
     more = [max(before, 0) + max(after, 0) for before, after in widths]
     require_small(node, [n + m for n, m in zip(x.shape, more, strict=True)])
     mode, value = node.text("mode", "constant"), node.number("value")
@@ -131,17 +123,15 @@ def _range(node: OperatorNode) -> Staged:
 
 @rule("EyeLike")
 def _eye_like(node: OperatorNode) -> Staged:
-    x = node.x()
-    rows, columns = require_small(node, x.shape)
-    dtype = node.dtype("dtype", x.dtype)
+    rows, columns = require_small(node, node.x().shape)
+    dtype = node.dtype("dtype", node.x().dtype)
     return node.stage.constant(np.eye(rows, columns, node.integer("k")).astype(dtype))
 
 
 @rule("Trilu")
 def _trilu(node: OperatorNode) -> Staged:
-    x, offset = node.x(), node.known_integer(1, 0)
+    x, offset, upper = node.x(), node.known_integer(1, 0), node.integer("upper", 1)
     require_small(node, x.shape[-2:])
-    upper = node.integer("upper", 1)
     return shapes.band(x, -offset if upper else None, None if upper else offset)
 
 
@@ -159,10 +149,80 @@ def _reverse_sequence(node: OperatorNode) -> Staged:
     return node.stage.block("TakeAlong", x, constant, axis=time)
 
 
-def _blocks(meaning: Callable[[Staged, int, bool], Staged]) -> Rule:
-    return lambda node: meaning(
-        node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR"
+def _blocks(meaning: Callable[[Staged, int, bool], Staged], node: OperatorNode) -> Staged:
+    return meaning(node.x(), node.integer("blocksize"), node.text("mode", "DCR") == "DCR")
+
+
+@rule("Gather")
+def _gather(node: OperatorNode) -> Staged:
+    """Rows of a weight are an Embedding."""
+    x, indices, axis = node.x(), node.x(1), node.axis(0)
+    if is_variable(x) and x.is_float and x.ndim == 2 and axis == 0 and indices.ndim:
+        return node.stage.block("Embedding", indices, x)
+    return node.stage.block("Gather", x, indices, axis=axis)
+
+
+@rule("GatherND")
+def _gather_nd(node: OperatorNode) -> Staged:
+    x, indices, batch = node.x(), node.x(1), node.integer("batch_dims")
+    reach = batch + indices.shape[-1]
+    if reach > x.ndim or not indices.shape[-1]:
+        raise node.unsupported(f"indices of {indices.shape[-1]} axes for x of {x.ndim}")
+    return indexing.gather_nd(x, indices, batch)
+
+
+@rule("OneHot")
+def _one_hot(node: OperatorNode) -> Staged:
+    values, stage, depth = node.x(2), node.stage, node.known_integer(1)
+    indices = indexing.inside(stage.cast(node.x(), "int64"), depth)
+    off, on = (stage.reshape(stage.cut(values, 0, i, i + 1), ()) for i in range(2))
+    axis = node.axis(-1, indices.ndim + 1)
+    return indexing.one_hot(indices, depth, values.dtype, axis, on, off)
+
+
+@rule("Compress")
+def _compress(node: OperatorNode) -> Staged:
+    x, kept = node.x(), np.flatnonzero(node.known(1))
+    if "axis" not in node.attributes:
+        return node.stage.take(node.stage.reshape(x, (x.size,)), kept, 0)
+    return node.stage.take(x, kept, node.axis(0))
+
+
+@rule("Unique")
+def _unique(node: OperatorNode) -> tuple[Staged, ...]:
+    """Known numbers without repetitions, sorted or as they come first."""
+    axis = node.axis(0) if "axis" in node.attributes else None
+    values, first, inverse, counts = np.unique(
+        node.known(0), return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
+    inverse = inverse.reshape(-1)
+    if not node.integer("sorted", 1):
+        order = np.argsort(first)
+        values, first, counts = np.take(values, order, axis or 0), first[order], counts[order]
+        inverse = np.argsort(order)[inverse]
+    indices = [array.astype(np.int64) for array in (first, inverse, counts)]
+    return tuple(node.stage.constant(array) for array in (values, *indices))
+
+
+def _mode(node: OperatorNode) -> str:
+    """How updates change what is there."""
+    return {"none": "set"}.get(node.text("reduction", "none"), node.text("reduction"))
+
+
+@rule("TensorScatter")
+def _tensor_scatter(node: OperatorNode) -> Staged:
+    """Updates written into a cache, from a place on that differs by batch."""
+    past, update, stage = node.x(0), node.x(1), node.stage
+    axis, circular = node.integer("axis", -2) % past.ndim, node.text("mode", "linear") == "circular"
+    starts = node.known_integers(2) or [0] * past.shape[0]
+    steps = np.arange(update.shape[axis])
+    places = np.array([[*(steps + start)] for start in starts], np.int64)
+    places = places % past.shape[axis] if circular else places
+    shape = [1] * update.ndim
+    shape[0], shape[axis] = places.shape
+    indices = np.ascontiguousarray(np.broadcast_to(places.reshape(shape), update.shape))
+    given = past, stage.constant(indices), update
+    return stage.block("ScatterAlong", *given, mode="set", axis=axis)
 
 
 RULES |= {
@@ -179,6 +239,15 @@ RULES |= {
     "Unsqueeze": lambda node: shapes.unsqueeze(node.x(), node.known_integers(1, "axes") or []),
     "Concat": lambda node: shapes.concat(node.values(), node.axis(1)),
     "Size": lambda node: node.stage.constant(np.asarray(node.x().size, np.int64)),
-    "DepthToSpace": _blocks(shapes.depth_to_space),
-    "SpaceToDepth": _blocks(shapes.space_to_depth),
+    "DepthToSpace": partial(_blocks, shapes.depth_to_space),
+    "SpaceToDepth": partial(_blocks, shapes.space_to_depth),
+    "ArrayFeatureExtractor": lambda node: node.stage.block(
+        "Gather", node.x(), shapes.reshape(node.x(1), (-1,)), axis=node.x().ndim - 1
+    ),
+    "GatherElements": lambda node: indexing.take_along(node.x(), node.x(1), node.axis(0)),
+    "NonZero": lambda node: node.stage.constant(np.array(np.nonzero(node.known(0)), np.int64)),
+    "ScatterND": lambda node: indexing.scatter_nd(node.x(), node.x(1), node.x(2), _mode(node)),
+    **dict.fromkeys(("ScatterElements", "Scatter"), lambda node: indexing.scatter_along(
+        node.x(), node.x(1), node.x(2), node.axis(0), _mode(node)
+    )),
 }  # fmt: skip

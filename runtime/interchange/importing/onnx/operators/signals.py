@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings.shapes import move, pad
-from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
-from gradwire.runtime.interchange.importing.onnx.operators.shapes import require_small
+from gradwire.runtime.interchange.importing.onnx.operators.node import (
+    OperatorNode,
+    require_small,
+    rule,
+)
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array

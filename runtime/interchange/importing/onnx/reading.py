@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.diagram.files.storage import system_errors
-from gradwire.runtime.interchange.importing.onnx.scanning import require_harmless
+from gradwire.runtime.interchange.importing.wire import require_harmless
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 MAX_BYTES = 2 << 30
 """Bytes of a file, the most that protobuf reads."""
+MOST = {"messages": 5_000_000, "numbers": 50_000_000, "nodes": 200_000}
+"""What a file may have; each message takes about a hundred bytes once it is parsed."""
 
 
 def read_model(path: Path) -> ModelProto:
     """The model in a file. Raises FileError where there is none."""
+    from onnx import ModelProto
+
     with system_errors(path, "read"):
         data = read_regular(path, MAX_BYTES)
-    require_harmless(data)
+    require_harmless(data, ModelProto.DESCRIPTOR, MOST)
     return parsed(data)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradwire.runtime.interchange.importing.onnx.scanning import HEADS, field_at
+from gradwire.runtime.interchange.importing.wire import BYTES, VARINT, field_at
 
+_HEADS = {1: VARINT, 2: BYTES, 3: BYTES, 4: BYTES, 5: VARINT, 6: BYTES, 7: BYTES, 8: BYTES}
+"""Fields that the first bytes of a model may have, with how they are written."""
 MAX_VERSION = 64
 """The largest version of the format that a file may name; 14 are known."""
 
@@ -21,7 +23,7 @@ def is_onnx(head: bytes, path: Path) -> bool:
             number, kind, start, end = field_at(head, place)
         except ValueError:
             break
-        if HEADS.get(number) != kind:
+        if _HEADS.get(number) != kind:
             return False
         if number in (2, 3, 4, 6) and not _is_text(head[start:end]):
             return False

@@ -1,7 +1,4 @@
-"""TensorFlow's messages, described here as far as an import needs them, and read by protobuf.
-
-A file is walked through before it is read: a message of two bytes takes a hundred in memory.
-"""
+"""TensorFlow's messages, described here as far as an import needs them, and read by protobuf."""
 
 from __future__ import annotations
 
@@ -10,14 +7,13 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.wire import require_harmless
 
 Message: TypeAlias = Any
 """An instance of a class that protobuf makes from the table."""
 
-MAX_FIELDS = 5_000_000
-"""Fields of a file, at most."""
-MAX_DEPTH = 60
-"""Messages inside one another, at most."""
+MOST = {"fields": 5_000_000}
+"""What a file may have."""
 _PACKAGE = "gradwire.tensorflow"
 _SCALARS = {"string": 9, "bytes": 12, "int64": 3, "int32": 5, "float": 2, "double": 1, "bool": 8}
 _SCALARS |= {"uint32": 13, "uint64": 4, "fixed32": 7}
@@ -58,61 +54,15 @@ TABLE: dict[str, str] = {
 
 def parse(kind: str, data: bytes, source: str) -> Message:
     """The message of a file. Raises FileError where it is none, or too large to be read."""
+    from google.protobuf.message import DecodeError
+
     message = _classes()[kind]()
-    _Walk(data, source).message(0, len(data), kind, 0)
+    require_harmless(data, message.DESCRIPTOR, MOST, source)
     try:
         message.ParseFromString(data)
-    except Exception as error:  # protobuf's own, whose class is known once it is loaded
+    except (DecodeError, ValueError, RecursionError) as error:
         raise FileError("The file is no message of TensorFlow.", path=source) from error
     return message
-
-
-class _Walk:
-    """Goes through the fields of a file, in place, and counts them."""
-
-    def __init__(self, data: bytes, source: str) -> None:
-        self._data = data
-        self._source = source
-        self._fields = 0
-        self._inner = _inner_messages()
-
-    def message(self, at: int, end: int, kind: str, depth: int) -> None:
-        """Walk through a message; raises FileError for one beyond the limits or cut off."""
-        if depth > MAX_DEPTH:
-            raise self._wrong(f"Messages are nested more than {MAX_DEPTH} deep.")
-        inner = self._inner[kind]
-        while at < end:
-            self._fields += 1
-            if self._fields > MAX_FIELDS:
-                raise self._wrong(f"The file has more than {MAX_FIELDS:,} fields.")
-            tag, at = self._varint(at, end)
-            number, wire = tag >> 3, tag & 7
-            if wire == 0:
-                _, at = self._varint(at, end)
-            elif wire in (1, 5):
-                at += 8 if wire == 1 else 4
-            elif wire == 2:
-                length, at = self._varint(at, end)
-                if number in inner and at + length <= end:
-                    self.message(at, at + length, inner[number], depth + 1)
-                at += length
-            else:
-                raise self._wrong("The file has a field of a type that TensorFlow doesn't write.")
-            if at > end:
-                raise self._wrong("The file ends within a field.")
-
-    def _varint(self, at: int, end: int) -> tuple[int, int]:
-        number = shift = 0
-        while at < end and shift < 70:
-            byte = self._data[at]
-            number |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                return number, at
-        raise self._wrong("The file ends within a number.")
-
-    def _wrong(self, what: str) -> FileError:
-        return FileError(what, path=self._source)
 
 
 def _fields(kind: str) -> list[tuple[int, str, str, str]]:
@@ -122,21 +72,6 @@ def _fields(kind: str) -> list[tuple[int, str, str, str]]:
         number, name, type_ = text.split()
         form = "*" if type_.endswith("*") else "<" if type_.startswith("<") else ""
         found.append((int(number), name, type_.strip("*<>"), form))
-    return found
-
-
-@lru_cache
-def _inner_messages() -> Mapping[str, Mapping[int, str]]:
-    """For each message, those of its fields that are messages. An entry of a map is one too."""
-    found: dict[str, dict[int, str]] = {}
-    for kind in TABLE:
-        found[kind] = {}
-        for number, _, type_, form in _fields(kind):
-            if form == "<":
-                found[kind][number] = entry = f"{type_}Entry"
-                found[entry] = {2: type_} if type_ in TABLE else {}
-            elif type_ in TABLE:
-                found[kind][number] = type_
     return found
 
 

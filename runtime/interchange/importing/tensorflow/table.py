@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.wire import varint
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
@@ -83,10 +84,7 @@ class _Table:
 
     def varint(self, data: bytes, at: int) -> tuple[int, int]:
         """A number of seven bits a byte, and where it ends."""
-        number = shift = 0
-        while at < len(data) and shift < 63:
-            number |= (data[at] & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if data[at - 1] < 0x80:
-                return number, at
-        raise self.wrong("it ends within a number")
+        try:
+            return varint(data, at)
+        except ValueError as error:
+            raise self.wrong(str(error)) from error

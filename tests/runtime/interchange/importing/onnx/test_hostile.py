@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from gradwire.blocks.errors import FileError, GradwireError
-from gradwire.runtime.interchange.importing.onnx import scanning
+from gradwire.runtime.interchange.importing.onnx import reading
 from gradwire.runtime.interchange.importing.onnx.importing import import_onnx
 from gradwire.runtime.interchange.importing.onnx.recognition import is_onnx
 from tests.runtime.interchange.importing.onnx.models import model_of, numbers
@@ -54,15 +54,15 @@ def test_messages_inside_one_another(tmp_path):
 @pytest.mark.parametrize(
     ("message", "name"),
     [
-        (field(7, field(1, b"") * 1000), "MAX_NODES"),
-        (field(7, field(5, field(6, b"") * 1000)), "MAX_MESSAGES"),
-        (field(7, field(1, field(1, b"") * 1000)), "MAX_MESSAGES"),
-        (field(7, field(5, b"\x08\x01" * 1000)), "MAX_NUMBERS"),
+        (field(7, field(1, b"") * 1000), "nodes"),
+        (field(7, field(5, field(6, b"") * 1000)), "messages"),
+        (field(7, field(1, field(1, b"") * 1000)), "messages"),
+        (field(7, field(5, b"\x08\x01" * 1000)), "numbers"),
     ],
     ids=["nodes", "texts", "names", "numbers"],
 )
 def test_many_small_messages(tmp_path, monkeypatch, message: bytes, name: str):
-    monkeypatch.setattr(scanning, name, 500)
+    monkeypatch.setitem(reading.MOST, name, 500)
     refused(tmp_path, b"\x08\x0a" + message, "too large: it has more than 500")
 
 

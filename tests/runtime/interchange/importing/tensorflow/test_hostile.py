@@ -98,9 +98,9 @@ CALL = node("c", "PartitionedCall", (), attribute("f", field(10, field(1, "f")))
     [
         (b"", "gives nothing"),
         (b"\x0a\xff\xff\xff\xff\x0f", "ends within a field"),
-        (b"\x0b", "a type that TensorFlow doesn't write"),
+        (b"\x0b", "a type that no such file has"),
         (b"\xff" * 20, "ends within a number"),
-        (field(1, field(1, b"\xff\xfe")), "no message"),
+        (field(1, field(1, b"\xff\xfe")), "no text"),
         (node("a", "Const") + node("a", "Const"), "Two nodes"),
         (node("a", "Identity", ["b"]), "no node 'b'"),
         (node("a", "Identity", ["b"]) + node("b", "Identity", ["a"]) + node("c", "Relu", ["a"]),
@@ -195,7 +195,7 @@ def test_a_loop_of_too_many_steps(condition: str, tmp_path: Path, monkeypatch: A
 
 
 def test_a_file_of_tiny_messages_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr(messages, "MAX_FIELDS", 1000)
+    monkeypatch.setitem(messages.MOST, "fields", 1000)
     refused(b"\x0a\x00" * 2000, tmp_path, FileError, "more than 1,000 fields")
 
 

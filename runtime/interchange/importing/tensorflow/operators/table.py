@@ -41,10 +41,9 @@ _BLOCKS = {
 """Operators of one input that are a block."""
 _PAIRS = {
     "Add": "Add", "AddV2": "Add", "Sub": "Sub", "Mul": "Mul", "RealDiv": "Div", "Div": "Div",
-    "Maximum": "Maximum", "Minimum": "Minimum", "Pow": "Pow", "Atan2": "Arctan2",
-    "FloorMod": "Mod", "Greater": "Greater", "GreaterEqual": "GreaterEqual", "Less": "Less",
-    "LessEqual": "LessEqual", "Equal": "Equal", "NotEqual": "NotEqual", "LogicalAnd": "And",
-    "LogicalOr": "Or",
+    "Pow": "Pow", "Atan2": "Arctan2", "FloorMod": "Mod", "Greater": "Greater",
+    "GreaterEqual": "GreaterEqual", "Less": "Less", "LessEqual": "LessEqual", "Equal": "Equal",
+    "NotEqual": "NotEqual", "LogicalAnd": "And", "LogicalOr": "Or",
 }  # fmt: skip
 """Operators of two inputs that are a block."""
 _STEPS = {"Ceil": "Ceil", "Floor": "Floor", "Rint": "Round", "Round": "Round"}
@@ -77,6 +76,23 @@ def _step(kind: str, call: TensorFlowCall) -> Staged:
     stopped = put("StopGradient", x, name=f"before_{call.name}")
     call.stage.remark("cut", f"{call.node.operator} sends no gradient in TensorFlow.", stopped)
     return put(kind, stopped)
+
+
+def _extreme(kind: str, a: Staged, b: Staged) -> Staged:
+    """The Maximum or Minimum. Of equal ones, the first gets the whole gradient in TensorFlow."""
+    if not a.is_float:
+        return put(kind, a, b)
+    if b.array is not None and b.size == 1 and b.ndim <= a.ndim:
+        return el.clip(a, b, None) if kind == "Maximum" else el.clip(a, None, b)
+    first = put("GreaterEqual" if kind == "Maximum" else "LessEqual", a, b)
+    return put("Where", put("Or", first, put("IsNaN", a)), a, b)
+
+
+def _clipped(call: TensorFlowCall) -> Staged:
+    x, low, high = call.xs(3)
+    if all(bound.array is not None and bound.size == 1 for bound in (low, high)):
+        return el.clip(x, low, high)
+    return _extreme("Minimum", _extreme("Maximum", x, low), high)
 
 
 def _safe_division(a: Staged, b: Staged) -> Staged:
@@ -293,7 +309,8 @@ OPERATORS: dict[str, Operator] = {
     "LeakyRelu": lambda c: put("LeakyRelu", c.x(), slope=c.attributes.number("alpha", 0.2)),
     "AddN": lambda c: c.stage.block("AddN", *c.xs()),
     "Cast": lambda c: c.stage.cast(c.x(), c.attributes.dtype("DstT")),
-    "Select": _select, "SelectV2": _select, "ClipByValue": lambda c: el.clip(*c.xs(3)),
+    "Select": _select, "SelectV2": _select, "ClipByValue": _clipped,
+    "Maximum": two(_extreme, "Maximum"), "Minimum": two(_extreme, "Minimum"),
     "OneHot": lambda c: indexing.one_hot(
         c.x(0), c.whole(1), c.x(2).dtype, c.attributes.whole("axis", -1), c.x(2), c.x(3)
     ),

@@ -303,3 +303,21 @@ def test_nodes_without_names_are_in_the_modules_of_their_outputs():
     imported = import_model(model)
     assert set(imported.diagram.pages) == {"main", "encoder", "encoder-act"}
     assert blocks(imported, "encoder").keys() >= {"act", "last"}
+
+
+def test_a_quantised_convolution_adds_one_number_a_filter():
+    """By hand: filters of one element; ``2 * x`` and ``3 * x``, of halves, and the biases."""
+    text = """g (uint8[1,1,1,3] x) => (uint8[1,2,1,3] y) {
+        y = QLinearConv (x, one, zero, w, halves, zeros, one, zero, bias) }"""
+    model = model_of(
+        text,
+        one=np.array(1, "f4"),
+        zero=np.array(0, "u1"),
+        w=np.array([2, 3], "u1").reshape(2, 1, 1, 1),
+        halves=np.array([0.5, 1.0], "f4"),
+        zeros=np.array([0, 0], "u1"),
+        bias=np.array([10, 100], "i4"),
+    )
+    imported = import_model(model, examples={"x": np.array([1, 2, 3], "u1").reshape(1, 1, 1, 3)})
+    (y,) = [Session(imported.diagram).run().values[port] for port in imported.outputs.values()]
+    np.testing.assert_array_equal(y, [[[[6, 7, 8]], [[103, 106, 109]]]])

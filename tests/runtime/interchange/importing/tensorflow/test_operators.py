@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from gradwire.runtime.diagram import check, dumps, loads
 from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.stage import Stage
+from gradwire.runtime.interchange.importing.staged import Staged
+from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
+from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
 from gradwire.runtime.interchange.importing.tensorflow.importer import import_graph_def
 from gradwire.runtime.interchange.importing.tensorflow.operators import control
+from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
 from tests.runtime.interchange.importing.tensorflow.fixtures import Archive, difference, graph_file
 
 if TYPE_CHECKING:
@@ -79,3 +86,40 @@ def test_the_steps_of_a_loop_but_the_first_share_a_page(
 def test_steps_are_cut_as_tensorflow_cuts_them(tmp_path: Path):
     made = import_graph_def(graph_file(ARCHIVE.case("floor"), tmp_path))
     assert [remark.kind for remark in made.remarks] == ["cut"]
+
+
+GRADIENTS_OF_EQUAL = {
+    # TensorFlow's _MaximumGrad: where(x >= y, grad, 0) for x, and the rest for y.
+    ("Maximum", (1, 2, 3), (1, 3, 2)): [(1, 0, 1), (0, 1, 0)],
+    ("Minimum", (1, 2, 3), (1, 3, 2)): [(1, 1, 0), (0, 0, 1)],
+    # _ClipByValueGrad: all for x but where x < low or x > high.
+    ("ClipByValue", (1, 2, 3, 4), (1, 3, 0, 0), (4, 4, 3, 3)): [
+        (1, 0, 1, 0), (0, 1, 0, 0), (0, 0, 0, 1),
+    ],
+    # _MinOrMaxGrad: shared evenly.
+    ("Max", (3, 1, 3)): [(0.5, 0, 0.5)],
+}  # fmt: skip
+"""What gets the gradient of equal numbers, by the operator and its inputs."""
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("given", GRADIENTS_OF_EQUAL)
+def test_equal_numbers_have_the_gradient_that_they_have_in_tensorflow(given, constant: bool):
+    """With variables for all inputs, or for the first of them alone."""
+    name, first, *others = given
+    stage = Stage()
+    x = stage.variable("x", np.asarray(first, "f4"))
+    more = [
+        stage.constant(np.asarray(y, "f4")) if constant else stage.variable("y", np.array(y, "f4"))
+        for y in others
+    ]
+    inputs = [x, *more, *([stage.constant(np.array([0]))] if name == "Max" else [])]
+    node: Any = SimpleNamespace(name=name, operator=name, attributes=TensorFlowAttributes(name, {}))
+    nothing: Any = None
+    y = OPERATORS[name](TensorFlowCall(stage, node, name, tuple(inputs), nothing, nothing))
+    assert isinstance(y, Staged)
+    total = stage.block("Sum", y)
+    variables = [x] if constant else [x, *more]
+    for variable, wanted in zip(variables, GRADIENTS_OF_EQUAL[given], strict=False):
+        found = stage.example(stage.block("Gradient", total, variable))
+        np.testing.assert_array_equal(found, np.asarray(wanted, "f4"))

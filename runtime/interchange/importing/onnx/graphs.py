@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ class GraphReader:
         self._functions = functions
         self._opsets = opsets
         self._folder = folder
-        self._names: MutableMapping[str, Item] = ChainMap()
+        self._names: ChainMap[str, Item] = ChainMap()
         self._path: tuple[Part, ...] = ()
         self._attributes: Mapping[str, AttributeProto] = {}
         self._calls: list[tuple[str, str]] = []
@@ -66,7 +67,7 @@ class GraphReader:
 
     def main(self, graph: GraphProto, names: MutableMapping[str, Item]) -> dict[str, Item]:
         """The outputs of the main graph, in which ``names`` are known."""
-        self._names = names
+        self._names = ChainMap(names)
         self._put_up(counted(graph.node, "nodes"))
         return {output.name: self._item(output.name, "the graph") for output in graph.output}
 
@@ -78,7 +79,7 @@ class GraphReader:
         inner |= {value.name: item for value, item in zip(graph.input, inputs, strict=False)}
         path = () if in_loop else self._path
         self._count_node()
-        with self._inside(ChainMap(inner, *_maps(self._names)), path):
+        with self._inside(self._names.new_child(inner), path):
             self._put_up(graph.node)
             return [self._item(output.name, "a graph") for output in graph.output]
 
@@ -102,7 +103,7 @@ class GraphReader:
             self._count_node()
             items = self._node(node)
             for name, item in zip(node.output, items, strict=False):
-                if name in self._own_names:
+                if name in self._names.maps[0]:
                     raise FileError(f"Two nodes give {name!r}, in the graph or function of one.")
                 if name:
                     self._names[name] = item
@@ -112,10 +113,6 @@ class GraphReader:
         self._count += 1
         if self._count > MAX_INSTANCES:
             raise FileError(f"The model has more than {MAX_INSTANCES} nodes.")
-
-    @property
-    def _own_names(self) -> Mapping[str, Item]:
-        return self._names.maps[0] if isinstance(self._names, ChainMap) else self._names
 
     def _item(self, name: str, reader: str) -> Item:
         if name not in self._names:
@@ -152,9 +149,14 @@ class GraphReader:
                 return found
         rule = RULES_BY_DOMAIN.get(domain, {}).get(proto.op_type)
         if rule is not None:
+            node = OperatorNode(
+                proto.op_type, self.stage, self, inputs, with_attributes(proto, self._attributes),
+                list(proto.output), self._opsets.get(domain, 1), self.training,
+                proto.name.rpartition("/")[2],
+            )  # fmt: skip
             try:
                 with self.stage.operation(snake_case(proto.op_type)):
-                    result = rule(self._context(proto, inputs, domain))
+                    result = rule(node)
                 if result is not NotImplemented:
                     return result
             except _INVALID as error:
@@ -165,19 +167,6 @@ class GraphReader:
             where = f" in {domain}" if domain else ""
             raise UnsupportedError(proto.op_type, f"no blocks are known for it{where}")
         return self._call(body, proto, inputs)
-
-    def _context(self, proto: NodeProto, inputs: list[Item], domain: str) -> OperatorNode:
-        return OperatorNode(
-            proto.op_type,
-            self.stage,
-            self,
-            inputs,
-            with_attributes(proto, self._attributes),
-            list(proto.output),
-            self._opsets.get(domain, 1),
-            self.training,
-            proto.name.rpartition("/")[2],
-        )
 
     def _call(
         self, function: FunctionProto, proto: NodeProto, inputs: Sequence[Item]
@@ -193,9 +182,8 @@ class GraphReader:
         place = (*self._path, *key)
         self._numbers[place] = number = self._numbers.get(place, 0) + 1
         path = (*self._path, ModuleCall(function.name, number))
-        names = {
-            name: inputs[i] if i < len(inputs) else None for i, name in enumerate(function.input)
-        }
+        given_names = zip_longest(function.input, inputs[: len(function.input)])
+        names: ChainMap[str, Item] = ChainMap(dict(given_names))
         opsets = {**self._opsets, **{o.domain: o.version for o in function.opset_import}}
         before = self._attributes, self._opsets
         self._attributes, self._opsets = {**defaults, **given}, opsets
@@ -209,17 +197,13 @@ class GraphReader:
             self._calls.pop()
 
     @contextmanager
-    def _inside(self, names: MutableMapping[str, Item], path: tuple[Part, ...]) -> Iterator[None]:
+    def _inside(self, names: ChainMap[str, Item], path: tuple[Part, ...]) -> Iterator[None]:
         before = self._names, self._path
         self._names, self._path = names, path
         try:
             yield
         finally:
             self._names, self._path = before
-
-
-def _maps(names: MutableMapping[str, Item]) -> list[MutableMapping[str, Item]]:
-    return list(names.maps) if isinstance(names, ChainMap) else [names]
 
 
 def _shown(part: Part) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -156,34 +156,21 @@ class _Inputs:
         return shape
 
 
-class _Stored(MutableMapping[str, Item]):
+class _Stored(dict[str, Item]):
     """The names of the main graph; a stored tensor becomes a value when it is first read."""
 
     def __init__(self, reader: GraphReader, roles: Mapping[str, Role], graph: GraphProto) -> None:
+        super().__init__()
         self.tensors: dict[str, TensorProto] = {tensor.name: tensor for tensor in graph.initializer}
         self._reader = reader
         self._roles = roles
-        self._items: dict[str, Item] = {}
 
-    def __getitem__(self, name: str) -> Item:
-        if name not in self._items:
-            self._items[name] = self._made(self.tensors[name])
-        return self._items[name]
-
-    def __setitem__(self, name: str, item: Item) -> None:
-        self._items[name] = item
-
-    def __delitem__(self, name: str) -> None:
-        del self._items[name]
+    def __missing__(self, name: str) -> Item:
+        self[name] = made = self._made(self.tensors[name])
+        return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items or name in self.tensors
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self.tensors, **self._items})
-
-    def __len__(self) -> int:
-        return len({**self.tensors, **self._items})
+        return super().__contains__(name) or name in self.tensors
 
     def _made(self, tensor: TensorProto) -> Staged:
         array = self._reader.array(tensor)

@@ -19,43 +19,23 @@ Functions: TypeAlias = "Mapping[tuple[str, str], FunctionProto]"
 Origins: TypeAlias = "Mapping[str, set[str]]"
 
 TRAINED: dict[str, tuple[int, ...]] = {
-    "BatchNormalization": (1, 2),
-    "Conv": (1, 2),
-    "ConvTranspose": (1, 2),
-    "DeformConv": (1, 3),
-    "Einsum": (0, 1, 2, 3),
-    "GRU": (1, 2, 3),
-    "Gather": (0,),
-    "Gemm": (0, 1, 2),
-    "GroupNormalization": (1, 2),
-    "InstanceNormalization": (1, 2),
-    "LSTM": (1, 2, 3, 7),
-    "LayerNormalization": (1, 2),
-    "MatMul": (0, 1),
-    "PRelu": (1,),
-    "RMSNormalization": (1,),
-    "RNN": (1, 2, 3),
-    "SimplifiedLayerNormalization": (1,),
-}
+    "BatchNormalization": (1, 2), "Conv": (1, 2), "ConvTranspose": (1, 2), "DeformConv": (1, 3),
+    "Einsum": (0, 1, 2, 3), "GRU": (1, 2, 3), "Gather": (0,), "Gemm": (0, 1, 2),
+    "GroupNormalization": (1, 2), "InstanceNormalization": (1, 2), "LSTM": (1, 2, 3, 7),
+    "LayerNormalization": (1, 2), "MatMul": (0, 1), "PRelu": (1,), "RMSNormalization": (1,),
+    "RNN": (1, 2, 3), "SimplifiedLayerNormalization": (1,),
+}  # fmt: skip
 """Inputs of operators that are weights."""
 FROZEN: dict[str, tuple[int, ...]] = {"BatchNormalization": (3, 4)}
 """Inputs that are statistics, which training does not change by a gradient."""
 BROADCAST = ("Add", "Mul", "Sub", "Div")
 """Operators that add biases and multiply by scales, among much else."""
-_NORMALISED = ("x", "weight", "bias", "mean", "variance")
 PORTS: dict[str, tuple[str, ...]] = {
-    "BatchNormalization": _NORMALISED,
-    "Conv": ("x", "weight", "bias"),
-    "ConvTranspose": ("x", "weight", "bias"),
-    "Gather": ("weight",),
-    "Gemm": ("x", "weight", "bias"),
-    "GroupNormalization": _NORMALISED,
-    "InstanceNormalization": _NORMALISED,
-    "LayerNormalization": _NORMALISED,
-    "MatMul": ("weight", "weight"),
-    "PRelu": ("x", "slope"),
-    "RMSNormalization": _NORMALISED,
-}
+    **{f"{kind}Normalization": ("x", "weight", "bias", "mean", "variance")
+       for kind in ("Batch", "Group", "Instance", "Layer", "RMS")},
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm"), ("x", "weight", "bias")),
+    "Gather": ("weight",), "MatMul": ("weight", "weight"), "PRelu": ("x", "slope"),
+}  # fmt: skip
 """What blocks call the inputs of operators, by position."""
 PASSING = {
     "Cast": 1, "Concat": 64, "Expand": 1, "Flatten": 1, "Identity": 1, "Reshape": 1, "Slice": 1,

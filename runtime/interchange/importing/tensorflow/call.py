@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,27 +23,9 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
     from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
+    from gradwire.runtime.interchange.importing.tensorflow.evaluation import FunctionRunner
     from gradwire.runtime.interchange.importing.tensorflow.graph import TensorFlowNode
     from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
-
-
-class FunctionRunner(Protocol):
-    """Calls functions by their names."""
-
-    def __call__(
-        self,
-        name: str,
-        items: Sequence[Item],
-        page: str = "",
-        only: Sequence[int] | None = None,
-        in_loop: bool = False,
-    ) -> tuple[Item, ...]:
-        """What a function returns, or only some of it; its nodes are on a page with this name."""
-        ...
-
-    def unchanged(self, name: str) -> frozenset[int]:
-        """Which of its arguments a function returns at their own places."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -93,14 +93,11 @@ class GraphEvaluation:
         """What references name; nodes that they need are put up first."""
         for reference in references:
             if not self._is_argument(frame, reference):
-                self._put_up(frame, reference.node)
+                self.put_up(frame, reference.node)
         return tuple(self._item(frame, reference) for reference in references)
 
-    def run(self, frame: GraphFrame, name: str) -> None:
+    def put_up(self, frame: GraphFrame, name: str) -> None:
         """Put up one node with all that it needs, for what it does."""
-        self._put_up(frame, name)
-
-    def _put_up(self, frame: GraphFrame, name: str) -> None:
         pending, open_ = [name], set[str]()
         while pending:
             node = self._node(frame, pending[-1])
@@ -182,8 +179,8 @@ class GraphEvaluation:
         module = (*frame.module, *_behind(frame.prefix, node.path[:-1]))
         self._variables.module = tuple(_text(part) for part in frame.module)
         call = TensorFlowCall(
-            self._stage, node, node.path[-1], items, self._variables, _Run(self, frame, node),
-            self._training,
+            self._stage, node, node.path[-1], items, self._variables,
+            FunctionRunner(self, frame, node), self._training,
         )  # fmt: skip
         with self._stage.at(module):
             made = _guarded(operator, call)
@@ -245,7 +242,7 @@ class GraphEvaluation:
             found = self.get(inner, function.returns)
             for node in function.nodes.values():  # what changes is run, although nothing reads it
                 if self._changes(node):
-                    self._put_up(inner, node.name)
+                    self.put_up(inner, node.name)
         return found
 
     def _node(self, frame: GraphFrame, name: str) -> TensorFlowNode:
@@ -271,8 +268,8 @@ class GraphEvaluation:
 
 
 @dataclass(frozen=True)
-class _Run:
-    """Calls functions for one node."""
+class FunctionRunner:
+    """Calls functions by their names, for one node."""
 
     evaluation: GraphEvaluation
     frame: GraphFrame
@@ -286,6 +283,7 @@ class _Run:
         only: Sequence[int] | None = None,
         in_loop: bool = False,
     ) -> tuple[Item, ...]:
+        """What a function returns, or only some of it; its nodes are on a page with this name."""
         path = self.evaluation.page(self.frame, page) if page else ()
         loop = self.node if in_loop else None
         found = self.evaluation.inlined(self.frame, name, items, path, only, loop)
@@ -295,20 +293,20 @@ class _Run:
         return found
 
     def unchanged(self, name: str) -> frozenset[int]:
+        """Which of its arguments a function returns at their own places."""
         function = self.evaluation.function(name)
-        found = set()
-        for number, (argument, reference) in enumerate(
-            zip(function.arguments, function.returns, strict=False)
-        ):
-            place = reference
-            for _ in function.nodes:
-                node = function.nodes.get(place.node)
-                if node is None or node.operator != "Identity" or not node.inputs:
-                    break
-                place = node.inputs[0]
-            if place.node == argument and place.node not in function.nodes:
-                found.add(number)
-        return frozenset(found)
+        pairs = zip(function.arguments, function.returns, strict=False)
+        return frozenset(number for number, (a, b) in enumerate(pairs) if _origin(function, b) == a)
+
+
+def _origin(function: TensorFlowGraph, place: NodeReference) -> str:
+    """The argument, or the node, that a reference has its value from through Identities alone."""
+    for _ in function.nodes:
+        node = function.nodes.get(place.node)
+        if node is None or node.operator != "Identity" or not node.inputs:
+            break
+        place = node.inputs[0]
+    return "" if place.node in function.nodes else place.node
 
 
 def _called(node: TensorFlowNode) -> list[str]:

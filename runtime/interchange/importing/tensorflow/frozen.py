@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         TensorFlowNode,
     )
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
-    from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 _READ = re.compile(r"(?:/Read)?(?:/ReadVariableOp(?:_\d+)?)?(?:/resource|/read)?$")
 _NUMBER = re.compile(r"_\d+$")
@@ -37,9 +36,8 @@ _OPERATIONS |= {"FusedBatchNormV3/ReadVariableOp", "separable_conv2d", "depthwis
 class FrozenConstants:
     """Puts up the constants of a graph: as variables if they were some."""
 
-    def __init__(self, graph: TensorFlowGraph, variables: TensorFlowVariables) -> None:
+    def __init__(self, graph: TensorFlowGraph) -> None:
         self._graph = graph
-        self._variables = variables
         self._readers: dict[str, list[tuple[TensorFlowNode, int]]] = {}
         for node in graph.nodes.values():
             for number, reference in enumerate(node.inputs):
@@ -65,7 +63,7 @@ class FrozenConstants:
             name, own = stem, own if last.isdecimal() else last
         self._taken.add(name)
         path = tuple(part for part in module.split("/") if part)
-        return self._variables.put_up(name, array, trainable, path, own)
+        return call.stage.variable(name, array, trainable, path, own)
 
     def _was_variable(self, node: TensorFlowNode) -> bool:
         if node.attributes.tensor_dtype("value") not in (1, 2, 19):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gradwire.runtime.interchange.importing.tensorflow.evaluation import GraphEv
 from gradwire.runtime.interchange.importing.tensorflow.frozen import FrozenConstants
 from gradwire.runtime.interchange.importing.tensorflow.graph import (
     FunctionLibrary,
+    NodeReference,
     library_of,
     reference,
 )
@@ -57,14 +58,13 @@ def import_graph_def(
     library = library_of(parse("Graph", read_regular(path, MAX_BYTES), str(path)))
     stage = Stage(path.stem)
     variables = TensorFlowVariables(stage, None, {})
-    constants = FrozenConstants(library.graph, variables)
+    constants = FrozenConstants(library.graph)
     names = {n.name: n.name for n in library.graph.nodes.values() if n.operator == "Placeholder"}
     inputs = _Inputs(options, arrays or {}, names)
     extra = {"Const": constants.put_up, "Placeholder": inputs.put_up}
     evaluation = GraphEvaluation(stage, library.functions, variables, options.training, extra)
-    outputs = _outputs_of(library)
-    items = evaluation.get(GraphFrame(library.graph, {}), [reference(name) for name in outputs])
-    return conclude(stage, _values(dict(zip(outputs, items, strict=True))), options)
+    outputs = {name: reference(name) for name in _outputs_of(library)}
+    return _concluded(stage, evaluation, library, outputs, options)
 
 
 def import_saved_model(
@@ -82,52 +82,41 @@ def import_saved_model(
     message = parse("SavedModel", read_regular(file, MAX_BYTES, folder), str(file))
     if not message.meta_graphs:
         raise FileError("The SavedModel has no graph.", path=str(file))
-    return _SavedModel(message.meta_graphs[0], file, options, arrays or {}).imported()
+    meta = message.meta_graphs[0]
+    library, stage = library_of(meta.graph), Stage(file.parent.name)
+    signature = _signature(meta, file)
+    prefix = file.parent / "variables" / "variables"
+    has_some = prefix.with_suffix(".index").exists()
+    checkpoint = TensorFlowCheckpoint(prefix, file.parent) if has_some else None
+    variables = TensorFlowVariables(stage, checkpoint, _trainable(meta))
+    names = {reference(info.name).node: name for name, info in sorted(signature.inputs.items())}
+    extra = {"Placeholder": _Inputs(options, arrays or {}, names).put_up}
+    evaluation = GraphEvaluation(stage, library.functions, variables, options.training, extra)
+    restore = reference(meta.saver.restore).node
+    if restore in library.graph.nodes:
+        evaluation.put_up(GraphFrame(library.graph, {}), restore)
+    variables.are_restored = True
+    outputs = {name: reference(info.name) for name, info in sorted(signature.outputs.items())}
+    return _concluded(stage, evaluation, library, outputs, options)
 
 
-class _SavedModel:
-    def __init__(
-        self,
-        message: Message,
-        file: Path,
-        options: ImportOptions,
-        arrays: Mapping[str, ArrayLike],
-    ) -> None:
-        self._message = message
-        self._options = options
-        self._library = library_of(message.graph)
-        self._stage = Stage(file.parent.name)
-        self._signature = _signature(message, file)
-        prefix = file.parent / "variables" / "variables"
-        has_some = prefix.with_suffix(".index").exists()
-        checkpoint = TensorFlowCheckpoint(prefix, file.parent) if has_some else None
-        self._variables = TensorFlowVariables(self._stage, checkpoint, _trainable(message))
-        names = {
-            reference(info.name).node: name for name, info in sorted(self._signature.inputs.items())
-        }
-        self._inputs = _Inputs(options, arrays, names)
-
-    def imported(self) -> Imported:
-        """The diagram of what the signature gives, once the variables are restored."""
-        evaluation = GraphEvaluation(
-            self._stage,
-            self._library.functions,
-            self._variables,
-            self._options.training,
-            {"Placeholder": self._inputs.put_up},
-        )
-        self._restore(evaluation)
-        self._variables.are_restored = True
-        outputs = {
-            name: reference(info.name) for name, info in sorted(self._signature.outputs.items())
-        }
-        items = evaluation.get(GraphFrame(self._library.graph, {}), list(outputs.values()))
-        return conclude(self._stage, _values(dict(zip(outputs, items, strict=True))), self._options)
-
-    def _restore(self, evaluation: GraphEvaluation) -> None:
-        restore = reference(self._message.saver.restore).node
-        if restore in self._library.graph.nodes:
-            evaluation.run(GraphFrame(self._library.graph, {}), restore)
+def _concluded(
+    stage: Stage,
+    evaluation: GraphEvaluation,
+    library: FunctionLibrary,
+    outputs: Mapping[str, NodeReference],
+    options: ImportOptions,
+) -> Imported:
+    """The diagram of outputs. Raises UnsupportedError for a variable that has changed."""
+    items = evaluation.get(GraphFrame(library.graph, {}), list(outputs.values()))
+    for item in items:
+        if isinstance(item, ChangedVariable):
+            raise item.error
+    pairs = zip(outputs, items, strict=True)
+    found = {name: item for name, item in pairs if isinstance(item, Staged)}
+    if not found:
+        raise FileError("The model gives no numbers.")
+    return conclude(stage, found, options)
 
 
 class _Inputs:
@@ -190,18 +179,7 @@ def _outputs_of(library: FunctionLibrary) -> list[str]:
     return outputs
 
 
-def _values(items: Mapping[str, Item]) -> dict[str, Staged]:
-    """The outputs that are values. Raises UnsupportedError for a variable that has changed."""
-    for item in items.values():
-        if isinstance(item, ChangedVariable):
-            raise item.error
-    found = {name: item for name, item in items.items() if isinstance(item, Staged)}
-    if not found:
-        raise FileError("The model gives no numbers.")
-    return found
-
-
-def _signature(message: Message, file: Path) -> Any:
+def _signature(message: Message, file: Path) -> Message:
     """What a SavedModel serves; by default, else the first that gives something."""
     if SIGNATURE in message.signatures:
         return message.signatures[SIGNATURE]

@@ -93,25 +93,12 @@ class TensorFlowVariables:
                 next_step="Freeze the graph, or save the model with its variables.",
             )
         if not handle.is_put_up and handle.value.array is not None:
-            trainable = self._trainable.get(handle.name, True)
-            own = handle.name.rpartition("/")[2] or handle.name
-            handle.value = self.put_up(
-                handle.name, handle.value.array, trainable, self.module_of(node), own
-            )
+            name, array = handle.name, handle.value.array
+            trained = self._trainable.get(name, True) and array.dtype.kind == "f"
+            own = name.rpartition("/")[2] or name
+            handle.value = self._stage.variable(name, array, trained, self.module_of(node), own)
         handle.is_put_up = True
         return handle.value
-
-    def put_up(
-        self,
-        name: str,
-        array: Array,
-        trainable: bool,
-        module: tuple[str, ...],
-        own: str,
-    ) -> Staged:
-        """A Variable block with these numbers."""
-        trained = trainable and array.dtype.kind == "f"
-        return self._stage.variable(name, array, trained, module, own)
 
     def module_of(self, node: TensorFlowNode) -> tuple[str, ...]:
         """The module that a node reads a variable for: the scopes around what it is called for."""

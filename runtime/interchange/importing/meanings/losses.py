@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gradwire.runtime.interchange.importing.meanings.elementwise import times_logarithm
 from gradwire.runtime.interchange.importing.meanings.reductions import norm
+from gradwire.runtime.interchange.importing.meanings.shapes import together
 from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
@@ -33,15 +32,12 @@ def reduced(terms: Staged, reduction: Reduction) -> Staged:
     return put("Mean" if reduction == "mean" else "Sum", terms)
 
 
-def together(a: Staged, b: Staged) -> tuple[Staged, Staged]:
-    """Two values in the shape of both."""
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    return a.stage.broadcast(a, shape), b.stage.broadcast(b, shape)
-
-
-def distance(kind: str, a: Staged, b: Staged, reduction: Reduction = "mean", **more: Any) -> Staged:
+def distance(
+    kind: str, a: Staged, b: Staged, reduction: Reduction = "mean", **more: float
+) -> Staged:
     """MeanSquaredError, MeanAbsoluteError or Huber of values that broadcast."""
-    return put(kind, *together(a, b), reduction=reduction, **more)
+    a, b = together([a, b])
+    return put(kind, a, b, reduction=reduction, **more)
 
 
 def smooth_l1(a: Staged, b: Staged, reduction: Reduction = "mean", beta: float = 1.0) -> Staged:
@@ -58,7 +54,7 @@ def binary(
     reduction: Reduction = "mean",
     weight: Staged | None = None,
     positive: Staged | None = None,
-    **more: Any,
+    **more: str,
 ) -> Staged:
     """Cross-entropy of yes or no, by its block; ``positive`` weighs the yes, of logits."""
     if weight is None and positive is None:
@@ -160,7 +156,7 @@ def by_sign(
 
 def cosine(a: Staged, b: Staged, axis: int = 1, least: float = 0.0) -> Staged:
     """``sum(a * b) / (|a| * |b|)`` along an axis; lengths are at least some number."""
-    a, b = together(a, b)
+    a, b = together([a, b])
     if least > _NEGLIGIBLE:
         lengths = (norm(x, 2, (axis,), keepdims=True) for x in (a, b))
         one, other = (x / _at_least(n, least) for x, n in zip((a, b), lengths, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.interchange.importing.meanings.reductions import mean_and_variance, norm
 from gradwire.runtime.interchange.importing.staged import put
@@ -34,7 +34,7 @@ def batch_norm(
     )  # fmt: skip
 
 
-def _last(axes: Sequence[int], rank: int) -> Any:
+def _last(axes: Sequence[int], rank: int) -> int | tuple[int, ...]:
     """Axes counted from the end; a single one is a bare number."""
     found = tuple(axis if axis < 0 else axis - rank for axis in axes)
     return found[0] if len(found) == 1 else found

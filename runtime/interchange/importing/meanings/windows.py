@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def each(numbers: Numbers, rank: int) -> tuple[int, ...]:
     return given * rank if len(given) == 1 else given
 
 
-def bare(numbers: Numbers, rank: int) -> Any:
+def bare(numbers: Numbers, rank: int) -> int | tuple[int, ...]:
     """As a block takes it: a number over one axis, else one for each."""
     return each(numbers, rank)[0] if rank == 1 else each(numbers, rank)
 
@@ -45,7 +45,7 @@ def shared(total: Sequence[int], lower: bool = False) -> list[tuple[int, int]]:
     return [ends[::-1] for ends in halves] if lower else halves
 
 
-def _padding(padding: Padding, rank: int) -> Any:
+def _padding(padding: Padding, rank: int) -> str | int | tuple[int | tuple[int, int], ...]:
     """As blocks take it."""
     if isinstance(padding, str):
         return padding
@@ -68,9 +68,7 @@ def conv(
     rank = weight.ndim - 2
     if not isinstance(padding, str):
         ends = pairs(padding, rank)
-        for axis, (before, after) in enumerate(ends, 2):
-            if before < 0 or after < 0:
-                x = x.stage.cut(x, axis, max(-before, 0), x.shape[axis] - max(-after, 0))
+        x = pad(x, [(0, 0), (0, 0), *((min(one, 0), min(other, 0)) for one, other in ends)])
         padding = [(max(before, 0), max(after, 0)) for before, after in ends]
     return put(
         f"Conv{rank}D", x, weight, bias, kernel=bare(weight.shape[2:], rank),
@@ -131,7 +129,7 @@ def pool(
     """The "Max" or "Avg" of windows, or their "Sum"; whether zeros around x count."""
     rank = x.ndim - 2
     stride = kernel_size if stride is None or stride in ((), []) else stride
-    more: dict[str, Any] = {"ceil": True} if ceil_mode else {}
+    more: dict[str, object] = {"ceil": True} if ceil_mode else {}
     if any(n != 1 for n in each(dilation, rank)):
         more["dilation"] = bare(dilation, rank)
     if kind != "Max" and not count_include_pad and padding != "valid":
@@ -144,9 +142,18 @@ def pool(
     return y * float(math.prod(each(kernel_size, rank))) if kind == "Sum" else y
 
 
-def norm_pool(order: float, x: Staged, *more: Any, **named: Any) -> Staged:
+def norm_pool(
+    order: float,
+    x: Staged,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+) -> Staged:
     """The p-norm of each window; see ``pool``."""
-    return pool("Sum", put("Abs", x) ** order, *more, **named) ** (1 / order)
+    powers = put("Abs", x) ** order
+    return pool("Sum", powers, kernel_size, stride, padding, dilation, ceil_mode) ** (1 / order)
 
 
 def pool_everywhere(kind: str, x: Staged, keepdims: bool = True) -> Staged:

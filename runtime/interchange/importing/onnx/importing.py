@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.functions import OnnxFunctions
-from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader
+from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader, OnnxFunctions
 from gradwire.runtime.interchange.importing.onnx.marks import ROLE, marks_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item
 from gradwire.runtime.interchange.importing.onnx.places import module_of, modules_of, split
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 OPEN_LENGTH = 2
 """The length of an axis that the model leaves open."""
-Example: TypeAlias = "np.ndarray[Any, Any] | list[np.ndarray[Any, Any]] | None"
+Example: TypeAlias = "Array | list[Array] | None"
 
 
 def import_onnx(path: Path, options: ImportOptions = DEFAULTS) -> Imported:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.interchange.importing.staged import put
 
 if TYPE_CHECKING:
     from onnx import NodeProto, StringStringEntryProto
@@ -33,18 +34,18 @@ def marked(stage: Stage, node: NodeProto, x: Staged, find: Find) -> Staged | Non
     """The block that an Identity stands for; None where nothing marks it."""
     marks = marks_of(node.metadata_props)
     if STOP in marks:
-        return stage.block("StopGradient", x)
+        return put("StopGradient", x)
     if SURROGATE in marks:
-        return stage.block("StraightThrough", x, find(marks[SURROGATE]))
+        return put("StraightThrough", x, find(marks[SURROGATE]))
     if CLIP in marks:
-        return stage.block("GradientClip", x, **_settings(marks[CLIP]))
+        return put("GradientClip", x, **_settings(marks[CLIP]))
     if LOSS in marks:
         name = node.output[0].removesuffix(".out")
         return stage.loss(x, name, **_settings(marks[LOSS]))
     return None
 
 
-def _settings(text: str) -> Mapping[str, Any]:
+def _settings(text: str) -> Mapping[str, object]:
     """Parameters of a block, whose own check finds those that are wrong."""
     try:
         found = json.loads(text) if len(text) <= _MAX_TEXT else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.stage import Stage
-    from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
     from gradwire.runtime.interchange.importing.tensorflow.evaluation import FunctionRunner
-    from gradwire.runtime.interchange.importing.tensorflow.graph import TensorFlowNode
+    from gradwire.runtime.interchange.importing.tensorflow.graph import (
+        TensorFlowAttributes,
+        TensorFlowNode,
+    )
     from gradwire.runtime.interchange.importing.tensorflow.variables import TensorFlowVariables
 
 
@@ -121,10 +123,6 @@ class TensorFlowCall:
         if any(length < 0 for length in found):
             raise self.unsupported(f"its input {number} is no shape")
         return found
-
-    def block(self, kind: str, *inputs: Staged | None, **parameters: Any) -> Staged:
-        """The main block of the node, called like it."""
-        return self.stage.block(kind, *inputs, name=self.name, **parameters)
 
     def unsupported(self, why: str) -> UnsupportedError:
         """The error of a use of the operator that no block can express."""

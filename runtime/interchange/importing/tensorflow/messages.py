@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -76,7 +76,7 @@ def _fields(kind: str) -> list[tuple[int, str, str, str]]:
 
 
 @lru_cache
-def _classes() -> Mapping[str, Any]:
+def _classes() -> Mapping[str, Callable[[], Message]]:
     """The classes of all messages."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -93,7 +93,7 @@ def _classes() -> Mapping[str, Any]:
     }
 
 
-def _describe(message: Any, kind: str) -> None:
+def _describe(message: Message, kind: str) -> None:
     for number, name, type_, form in _fields(kind):
         field = message.field.add(name=name, number=number, label=_MANY if form else _ONE)
         if form == "<":
@@ -107,7 +107,7 @@ def _describe(message: Any, kind: str) -> None:
             _set_type(field, type_)
 
 
-def _set_type(field: Any, type_: str) -> None:
+def _set_type(field: Message, type_: str) -> None:
     if type_ in TABLE:
         field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{type_}"
     else:

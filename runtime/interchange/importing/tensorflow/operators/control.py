@@ -44,7 +44,7 @@ def _chosen(call: TensorFlowCall, condition: Staged, then: Item, otherwise: Item
         return None
     if then.shape != otherwise.shape:
         raise call.unsupported(f"its branches give {then.shape} and {otherwise.shape}")
-    return call.block("Where", condition, then, otherwise)
+    return call.stage.block("Where", condition, then, otherwise, name=call.name)
 
 
 def _case(call: TensorFlowCall) -> tuple[Item, ...]:
@@ -278,7 +278,7 @@ def _stack(call: TensorFlowCall) -> Staged:
     if tensors.whole is not None:
         return tensors.whole
     parts = [_element(call, tensors, element) for element in tensors.elements]
-    return call.block("Stack", *parts, axis=0)
+    return call.stage.block("Stack", *parts, axis=0, name=call.name)
 
 
 def _about(call: TensorFlowCall) -> Staged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.runtime.interchange.importing.meanings import normalisation, windows
 from gradwire.runtime.interchange.importing.meanings.shapes import move
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
     from gradwire.runtime.interchange.importing.tensorflow.call import Operator, TensorFlowCall
     from gradwire.runtime.interchange.importing.tensorflow.items import Item
+
+
+How: TypeAlias = "tuple[tuple[int, ...], windows.Padding, tuple[int, ...]]"
+"""Stride, padding and dilation."""
 
 
 def _channels_last(call: TensorFlowCall) -> bool:
@@ -39,7 +43,7 @@ def _spatial(call: TensorFlowCall, key: str, rank: int) -> tuple[int, ...]:
     return inner
 
 
-def _padding(call: TensorFlowCall, rank: int) -> Any:
+def _padding(call: TensorFlowCall, rank: int) -> windows.Padding:
     """``valid``, ``same``, or the zeros before and after each spatial axis."""
     name = call.attributes.text("padding")
     if name in ("SAME", "VALID"):
@@ -57,21 +61,20 @@ def _kernel(call: TensorFlowCall) -> Staged:
     return call.stage.transpose(weight, (rank - 1, rank - 2, *range(rank - 2)))
 
 
-def _how(call: TensorFlowCall, rank: int) -> dict[str, Any]:
-    stride, dilation = _spatial(call, "strides", rank), _spatial(call, "dilations", rank)
-    return {"stride": stride, "padding": _padding(call, rank), "dilation": dilation}
+def _how(call: TensorFlowCall, rank: int) -> How:
+    return _spatial(call, "strides", rank), _padding(call, rank), _spatial(call, "dilations", rank)
 
 
 def _convolution(call: TensorFlowCall) -> Staged:
     x, weight = _inward(call), _kernel(call)
     groups = x.shape[1] // max(weight.shape[1], 1)
     how = _how(call, weight.ndim - 2)
-    return _outward(call, windows.conv(x, weight, **how, groups=groups))
+    return _outward(call, windows.conv(x, weight, None, *how, groups))
 
 
 def _depthwise(call: TensorFlowCall) -> Staged:
     x, weight = _inward(call), windows.depthwise(call.x(1))
-    return _outward(call, windows.conv(x, weight, **_how(call, 2), groups=x.shape[1]))
+    return _outward(call, windows.conv(x, weight, None, *_how(call, 2), x.shape[1]))
 
 
 def _transposed(call: TensorFlowCall) -> Staged:
@@ -99,10 +102,11 @@ def _bias(call: TensorFlowCall) -> Staged:
 def _normalised(call: TensorFlowCall) -> tuple[Item, ...]:
     """By given statistics or, in training, by those of the batch."""
     x, gamma, beta, mean, variance = call.xs(5)
-    by_batch = call.attributes.flag("is_training", True)
+    trains = call.attributes.flag("is_training", True)
     found = normalisation.batch_norm(
-        x, gamma, beta, None if by_batch else mean, None if by_batch else variance, by_batch,
-        call.attributes.number("epsilon", 1e-4), axis=x.ndim - 1 if _channels_last(call) else 1,
+        x, gamma, beta, None if trains else mean, None if trains else variance,
+        trains or call.training, call.attributes.number("epsilon", 1e-4),
+        axis=x.ndim - 1 if _channels_last(call) else 1,
     )  # fmt: skip
     named(found[0], call.name)
     return *found, None, None, None

@@ -291,7 +291,7 @@ def _segment_sum(call: TensorFlowCall) -> Staged:
     rows = call.stage.reshape(x, (indices.size, math.prod(inner)))
     places = call.stage.reshape(indices, (indices.size,))
     hot = put("OneHot", places, depth=count, dtype=x.dtype)
-    return call.stage.reshape(call.block("MatMul", shapes.swap(hot, 0, 1), rows), (count, *inner))
+    return call.stage.reshape(named(shapes.swap(hot, 0, 1) @ rows, call.name), (count, *inner))
 
 
 OPERATORS: dict[str, Operator] = {

@@ -15,12 +15,14 @@ from gradwire.blocks.errors import FileError, GradwireError
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.tensorflow import graph as graphs
 from gradwire.runtime.interchange.importing.tensorflow import messages
-from gradwire.runtime.interchange.importing.tensorflow.checkpoint import TensorFlowCheckpoint
+from gradwire.runtime.interchange.importing.tensorflow.checkpoint import (
+    TensorFlowCheckpoint,
+    read_table,
+)
 from gradwire.runtime.interchange.importing.tensorflow.importer import (
     import_graph_def,
     import_saved_model,
 )
-from gradwire.runtime.interchange.importing.tensorflow.table import read_table
 from tests.runtime.interchange.importing.tensorflow.fixtures import DATA
 
 pytest.importorskip("onnx", reason="protobuf comes with it")

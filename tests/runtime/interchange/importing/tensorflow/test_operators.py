@@ -11,10 +11,11 @@ import pytest
 
 from gradwire.runtime.diagram import check, dumps, loads
 from gradwire.runtime.engine import Session
+from gradwire.runtime.interchange.importing.options import ImportOptions
 from gradwire.runtime.interchange.importing.stage import Stage
 from gradwire.runtime.interchange.importing.staged import Staged
-from gradwire.runtime.interchange.importing.tensorflow.attributes import TensorFlowAttributes
 from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
+from gradwire.runtime.interchange.importing.tensorflow.graph import TensorFlowAttributes
 from gradwire.runtime.interchange.importing.tensorflow.importer import import_graph_def
 from gradwire.runtime.interchange.importing.tensorflow.operators import control
 from gradwire.runtime.interchange.importing.tensorflow.operators.table import OPERATORS
@@ -123,3 +124,11 @@ def test_equal_numbers_have_the_gradient_that_they_have_in_tensorflow(given, con
     for variable, wanted in zip(variables, GRADIENTS_OF_EQUAL[given], strict=False):
         found = stage.example(stage.block("Gradient", total, variable))
         np.testing.assert_array_equal(found, np.asarray(wanted, "f4"))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_model_may_be_imported_as_in_training(training: bool, tmp_path: Path):
+    file = graph_file(ARCHIVE.case("batch_norm"), tmp_path)
+    made = import_graph_def(file, ImportOptions(training=training))
+    (block,) = (b for b in made.diagram.main.blocks.values() if b.type_name() == "BatchNorm")
+    assert block.mode == ("batch" if training else "running")

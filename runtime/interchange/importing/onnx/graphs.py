@@ -13,10 +13,9 @@ from gradwire.blocks.errors import FileError, GradwireError, Location
 from gradwire.blocks.limits import MAX_INSTANCES
 from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.marks import marked
+from gradwire.runtime.interchange.importing.onnx.operators.learning import TRAINING_RULES
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item, OperatorNode
-from gradwire.runtime.interchange.importing.onnx.operators.training import TRAINING_RULES
-from gradwire.runtime.interchange.importing.onnx.places import calls_of, place_of
+from gradwire.runtime.interchange.importing.onnx.places import calls_of, marked, place_of
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import CODES, array_of
 from gradwire.runtime.interchange.importing.progress import counted

@@ -13,9 +13,14 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
 from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader, OnnxFunctions
-from gradwire.runtime.interchange.importing.onnx.marks import ROLE, marks_of
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item
-from gradwire.runtime.interchange.importing.onnx.places import module_of, modules_of, split
+from gradwire.runtime.interchange.importing.onnx.places import (
+    ROLE,
+    marks_of,
+    module_of,
+    modules_of,
+    split,
+)
 from gradwire.runtime.interchange.importing.onnx.reading import read_model
 from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
 from gradwire.runtime.interchange.importing.onnx.weights import Role, roles_of

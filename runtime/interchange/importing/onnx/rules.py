@@ -1,10 +1,10 @@
 """What each ONNX operator is in blocks, a module for each family."""
 
-from gradwire.runtime.interchange.importing.onnx import learning
 from gradwire.runtime.interchange.importing.onnx.operators import (
     arithmetic,
     control,
     images,
+    learning,
     quantization,
     recurrent,
     shapes,

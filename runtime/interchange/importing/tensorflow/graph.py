@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 MAX_NODES = 200_000
 """Nodes of all graphs and functions of a file together, at most."""
+_NORMALISED = ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2")
 _OUTPUTS: Mapping[str, tuple[str, ...]] = {
     "TopKV2": ("values", "indices"),
-    "FusedBatchNormV3": ("y", "batch_mean", "batch_variance", "reserve_space_1",
-                         "reserve_space_2", "reserve_space_3"),
-    "FusedBatchNormV2": ("y", "batch_mean", "batch_variance", "reserve_space_1",
-                         "reserve_space_2"),
-    "FusedBatchNorm": ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"),
+    "FusedBatchNorm": _NORMALISED, "FusedBatchNormV2": _NORMALISED,
+    "FusedBatchNormV3": (*_NORMALISED, "reserve_space_3"),
     "SparseSoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
     "SoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
 }  # fmt: skip

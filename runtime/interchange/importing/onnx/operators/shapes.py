@@ -71,13 +71,7 @@ def _slice(node: OperatorNode) -> Staged:
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if step == 0 or not -x.ndim <= axis < x.ndim:
             raise node.unsupported(f"step {step} along axis {axis} of {x.ndim}")
-        length = x.shape[axis]
-        stop: int | None = end
-        if step < 0:
-            start = min(start + length if start < 0 else start, length - 1)
-            stop = end + length if end < 0 else end
-            stop = None if stop < 0 else stop
-        x = node.stage.cut(x, axis, start, stop, step)
+        x = node.stage.cut(x, axis, start, end, step)
     return x
 
 

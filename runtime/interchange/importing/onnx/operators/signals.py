@@ -37,7 +37,7 @@ def _dft(node: OperatorNode) -> Staged:
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, length - x.shape[axis])
     x = pad(x, widths)
-    return transformed(x, axis, _matrix(length, inverse, one_sided))
+    return _transformed(x, axis, _matrix(length, inverse, one_sided))
 
 
 def _require_matrix(node: OperatorNode, length: int) -> None:
@@ -51,7 +51,7 @@ def _real(x: Staged, axis: int, length: int) -> Staged:
     x = x.stage.cut(x, axis, 0, used)
     twice = np.where((np.arange(used) % (length / 2)) == 0, 1.0, 2.0)
     matrix = _matrix(length, inverse=True, one_sided=False)[:used] * twice[:, None]
-    whole = transformed(x, axis, matrix)
+    whole = _transformed(x, axis, matrix)
     return x.stage.cut(whole, -1, 0, 1)
 
 
@@ -63,20 +63,15 @@ def _matrix(length: int, inverse: bool, one_sided: bool) -> Array:
     return matrix / length if inverse else matrix
 
 
-def transformed(x: Staged, axis: int, matrix: Array) -> Staged:
+def _transformed(x: Staged, axis: int, matrix: Array) -> Staged:
     """The product of complex numbers with a complex matrix along an axis before the last."""
-    stage = x.stage
-    real = stage.select(x, -1, 0)
-    imaginary = stage.select(x, -1, 1) if x.shape[-1] == 2 else None
-
-    def times(part: Staged, factor: Array) -> Staged:
-        product = move(part, axis, -1) @ stage.constant(factor.astype(part.dtype))
-        return move(product, -1, axis)
-
-    re, im = times(real, matrix.real), times(real, matrix.imag)
-    if imaginary is not None:
-        re, im = re - times(imaginary, matrix.imag), im + times(imaginary, matrix.real)
-    return stage.block("Stack", re, im, axis=re.ndim)
+    stage, (before, after), moved = x.stage, matrix.shape, move(x, axis, -2)
+    outer, parts = moved.shape[:-2], moved.shape[-1]
+    of_real, of_imaginary = (np.stack([y.real, y.imag], -1) for y in (matrix, 1j * matrix))
+    table = np.stack([of_real, of_imaginary][:parts], 1).reshape(before * parts, after * 2)
+    flat = stage.reshape(moved, (*outer, before * parts))
+    y = stage.reshape(flat @ stage.constant(table.astype(x.dtype)), (*outer, after, 2))
+    return move(y, -2, axis)
 
 
 @rule("STFT")
@@ -98,7 +93,7 @@ def _stft(node: OperatorNode) -> Staged:
             raise node.unsupported("a window of another length than the frames")
         frames = frames * stage.reshape(window, (length, 1))
     one_sided = bool(node.integer("onesided", 1))
-    return transformed(frames, 2, _matrix(length, False, one_sided))
+    return _transformed(frames, 2, _matrix(length, False, one_sided))
 
 
 @rule("MelWeightMatrix")

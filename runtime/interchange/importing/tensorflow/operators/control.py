@@ -137,7 +137,7 @@ def _scan(
     carry: dict[str, Staged] = {}
     for number, item in enumerate(call.items):
         if isinstance(item, TensorList) and _is_read(item, steps):
-            over[f"list{number}"] = _whole(call, item, steps)
+            over[f"list{number}"] = _joined(call, item, steps)
         elif isinstance(item, Staged) and number not in fixed and number not in counters:
             carry[f"state{number}"] = item
     index = f"index{by_step[-1]}"
@@ -164,11 +164,12 @@ def _is_read(item: TensorList, steps: int) -> bool:
     return len(item.elements) >= steps and all(x is not None for x in item.elements)
 
 
-def _whole(call: TensorFlowCall, item: TensorList, steps: int) -> Staged:
-    if item.whole is not None:
-        return call.stage.cut(item.whole, 0, 0, steps)
-    elements = [x for x in item.elements[:steps] if x is not None]
-    return call.stage.block("Stack", *elements, axis=0)
+def _joined(call: TensorFlowCall, tensors: TensorList, count: int, name: str = "") -> Staged:
+    """The first elements of a list as one tensor."""
+    if tensors.whole is not None:
+        return call.stage.cut(tensors.whole, 0, 0, count)
+    parts = [_element(call, tensors, element) for element in tensors.elements[:count]]
+    return call.stage.block("Stack", *parts, axis=0, name=name)
 
 
 def _inside(number: int, item: Item, inside: Mapping[str, Staged], index: str) -> Item:
@@ -275,10 +276,7 @@ def _stack(call: TensorFlowCall) -> Staged:
     tensors = call.list()
     if not tensors.elements:
         raise call.unsupported("its list is empty")
-    if tensors.whole is not None:
-        return tensors.whole
-    parts = [_element(call, tensors, element) for element in tensors.elements]
-    return call.stage.block("Stack", *parts, axis=0, name=call.name)
+    return _joined(call, tensors, len(tensors.elements), call.name)
 
 
 def _about(call: TensorFlowCall) -> Staged:

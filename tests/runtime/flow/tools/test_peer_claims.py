@@ -94,8 +94,7 @@ def first_that_agrees(
 
 
 def test_the_diagrams_are_distinct_and_cover_the_table_and_all_blocks() -> None:
-    from gradwire.runtime.calculus.choices.rows.integers import INTEGERS
-    from gradwire.runtime.calculus.choices.table import CHOICES
+    from gradwire.runtime.calculus.choices.table import CHOICES, INTEGERS
     from tests.runtime.calculus.peers.pytorch import FUNCTIONS
     from tests.runtime.flow.tools.peer_cases import PARTS
 

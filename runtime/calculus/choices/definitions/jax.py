@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
+    PLAIN_ARCCOSH,
+    PLAIN_ARCSINH,
+    PLAIN_ARCTAN2,
     Definition,
-    FirstOfWindow,
+    Operations,
     as_written,
     closed,
     with_rules,
@@ -54,98 +57,32 @@ def _remainder_divisor(xp: Namespace, g: Value, out: Value, a: Value, b: Value) 
     return -g * whole + xp.where(apart, g, xp.zeros_like(g))
 
 
-_ABS = with_rules(ABS, lambda xp, g, out, x: xp.where(x >= 0, g, -g))
-_TANH = with_rules(TANH, lambda xp, g, out, x: (g + g * out) * (1 - out))
-_DIVIDE = with_rules(DIVIDE, DIVIDE.rules[0], lambda xp, g, out, a, b: -g * a * (1 / xp.square(b)))
-_REMAINDER = with_rules(REMAINDER, REMAINDER.rules[0], _remainder_divisor)
-_POWER = with_rules(
-    POWER, lambda xp, g, out, a, b: g * (b * a ** (b - 1)),
-    lambda xp, g, out, a, b: g * (xp.log(xp.where(xp.equal(a, 0), 1.0, a)) * out),
-)  # fmt: skip
-_MAXIMUM = with_rules(MAXIMUM, _balanced("a", "b"), _balanced("b", "a"))
-_MINIMUM = with_rules(MINIMUM, _balanced("a", "b"), _balanced("b", "a"))
-_ARCTAN2 = with_rules(
-    ARCTAN2,
-    lambda xp, g, out, a, b: g * (b / (a * a + b * b)),
-    lambda xp, g, out, a, b: g * (-a / (a * a + b * b)),
-)
-_CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL, SIGN)}
-
-_ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
-_ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
-
-
-class JaxOperations(FirstOfWindow):
+class JaxOperations(Operations):
     """The operations of JAX that differ."""
 
     __slots__ = ()
-
-    def abs(self, x: Operand) -> Value:
-        """``|x|``; gradient 1 at 0, −1 at NaN."""
-        return self._numeric(_ABS, x)
-
-    def tanh(self, x: Operand) -> Value:
-        """``tanh x``; gradient ``(g + g·out)(1 − out)``."""
-        return self._function(_TANH, x)
-
-    def round(self, x: Operand) -> Value:
-        """To the nearest integer; nothing comes back."""
-        return self._rounding(_CLOSED[ROUND], x)
-
-    def floor(self, x: Operand) -> Value:
-        """The integer at or below; nothing comes back."""
-        return self._rounding(_CLOSED[FLOOR], x)
-
-    def ceil(self, x: Operand) -> Value:
-        """The integer at or above; nothing comes back."""
-        return self._rounding(_CLOSED[CEIL], x)
-
-    def sign(self, x: Operand) -> Value:
-        """−1, 0 or 1; nothing comes back."""
-        return self._numeric(_CLOSED[SIGN], x)
-
-    def divide(self, a: Operand, b: Operand) -> Value:
-        """``a / b``; gradient ``−a/b²`` for b."""
-        return self._arithmetic(_DIVIDE, a, b, floats=True)
-
-    def remainder(self, a: Operand, b: Operand) -> Value:
-        """``a mod b``, made of the remainder with the sign of a."""
-        return self._arithmetic(_REMAINDER, a, b)
-
-    def power(self, a: Operand, b: Operand) -> Value:
-        """``aᵇ``; gradient 0·a⁻¹ at b = 0."""
-        return self._arithmetic(_POWER, a, b)
-
-    def maximum(self, a: Operand, b: Operand) -> Value:
-        """The larger; NaN sends nothing back."""
-        return self._arithmetic(_MAXIMUM, a, b)
-
-    def minimum(self, a: Operand, b: Operand) -> Value:
-        """The smaller; NaN sends nothing back."""
-        return self._arithmetic(_MINIMUM, a, b)
+    OTHERS: ClassVar = {
+        ABS: with_rules(ABS, lambda xp, g, out, x: xp.where(x >= 0, g, -g)),
+        TANH: with_rules(TANH, lambda xp, g, out, x: (g + g * out) * (1 - out)),
+        ROUND: closed(ROUND), FLOOR: closed(FLOOR), CEIL: closed(CEIL), SIGN: closed(SIGN),
+        DIVIDE: with_rules(
+            DIVIDE, DIVIDE.rules[0], lambda xp, g, out, a, b: -g * a * (1 / xp.square(b))
+        ),
+        REMAINDER: with_rules(REMAINDER, REMAINDER.rules[0], _remainder_divisor),
+        POWER: with_rules(  # 0·a⁻¹ at b = 0
+            POWER, lambda xp, g, out, a, b: g * (b * a ** (b - 1)),
+            lambda xp, g, out, a, b: g * (xp.log(xp.where(xp.equal(a, 0), 1.0, a)) * out),
+        ),
+        MAXIMUM: with_rules(MAXIMUM, _balanced("a", "b"), _balanced("b", "a")),
+        MINIMUM: with_rules(MINIMUM, _balanced("a", "b"), _balanced("b", "a")),
+        ARCTAN2: PLAIN_ARCTAN2, ARCSINH: PLAIN_ARCSINH, ARCCOSH: PLAIN_ARCCOSH,
+    }  # fmt: skip
 
     def clip(self, x: Operand, lo: float | None = None, hi: float | None = None) -> Value:
         """``min(max(x, lo), hi)``: a limit is a tie."""
         x = self.asarray(x)
         raised = x if lo is None else self.maximum(lo, x)
         return raised if hi is None else self.minimum(hi, raised)
-
-    def arctan2(self, a: Operand, b: Operand) -> Value:
-        """The angle of the point (b, a); gradient NaN at the origin."""
-        return self._arithmetic(_ARCTAN2, a, b, floats=True)
-
-    def arcsinh(self, x: Operand) -> Value:
-        """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
-        return self._function(_ARCSINH, x)
-
-    def arccosh(self, x: Operand) -> Value:
-        """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
-        return self._function(_ARCCOSH, x)
-
-    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
-        """``√Σ x²``; gradient NaN at 0."""
-        x = self.as_float(x)
-        return self.sqrt(self.sum(x * x, axis, keepdims))
 
     def logsumexp(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ e^(x − max x) + max x``."""

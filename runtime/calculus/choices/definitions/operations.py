@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from gradwire.runtime.calculus.namespace import Namespace
+from gradwire.runtime.calculus.primitives.elementwise import ARCCOSH, ARCSINH, ARCTAN2
 from gradwire.runtime.calculus.primitives.reduce import MAX
 from gradwire.runtime.calculus.value import Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
+    from gradwire.runtime.calculus.primitives.base import Axis
     from gradwire.runtime.calculus.primitives.spatial import Widths
     from gradwire.runtime.calculus.value import Operand
 
@@ -32,6 +34,17 @@ def with_rules(primitive: Primitive, *rules: Callable[..., Any] | None) -> Primi
 def closed(primitive: Primitive) -> Primitive:
     """A primitive with the same values that no gradient passes."""
     return with_rules(primitive, *[None] * len(primitive.rules))
+
+
+PLAIN_ARCTAN2 = with_rules(
+    ARCTAN2,
+    lambda xp, g, out, a, b: g * (b / (a * a + b * b)),
+    lambda xp, g, out, a, b: g * (-a / (a * a + b * b)),
+)
+"""Without an exception at the origin: NaN."""
+PLAIN_ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
+PLAIN_ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
+"""As their formulas say, where x² overflows."""
 
 
 def _same(value: Value, *_: Value) -> tuple[Shape, str]:
@@ -64,10 +77,34 @@ def chosen(
     return xp.surrogate(value, xp.reshape(best, value.shape))
 
 
-class FirstOfWindow(Namespace):
-    """``max`` over the axes of windows with all the gradient to one element."""
+class Operations(Namespace):
+    """The operations of a system, which are ours but for the primitives in ``OTHERS``.
+
+    ``max`` over the axes of windows sends all its gradient to one element.
+    """
 
     __slots__ = ()
+    OTHERS: ClassVar[Mapping[Primitive, Primitive]] = {}
+    """What it has in place of our primitives: the same values with other derivatives."""
+
+    def _arithmetic(
+        self, primitive: Primitive, a: Operand, b: Operand, floats: bool = False
+    ) -> Value:
+        return super()._arithmetic(self.OTHERS.get(primitive, primitive), a, b, floats)
+
+    def _function(self, primitive: Primitive, x: Operand) -> Value:
+        return super()._function(self.OTHERS.get(primitive, primitive), x)
+
+    def _numeric(self, primitive: Primitive, x: Operand) -> Value:
+        return super()._numeric(self.OTHERS.get(primitive, primitive), x)
+
+    def _rounding(self, primitive: Primitive, x: Operand) -> Value:
+        return super()._rounding(self.OTHERS.get(primitive, primitive), x)
+
+    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
+        """``√Σ x²``; gradient NaN at 0."""
+        x = self.as_float(x)
+        return self.sqrt(self.sum(x * x, axis, keepdims))
 
     def _wins(self, new: Value, best: Value) -> Value:
         return new > best

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
+    PLAIN_ARCCOSH,
+    PLAIN_ARCSINH,
     Definition,
-    FirstOfWindow,
+    Operations,
     as_written,
     custom,
     with_rules,
@@ -44,23 +46,7 @@ def _reciprocal_square(xp: Namespace, a: Value, b: Value) -> Value:
     return xp.where(origin, 0.0, 1 / xp.where(origin, 1.0, square))
 
 
-_ABS = with_rules(ABS, lambda xp, g, out, x: g * _sign(xp, x))
-_RELU = with_rules(RELU, lambda xp, g, out, x: xp.where(x <= 0, xp.zeros_like(g), g))
-_DIVIDE = with_rules(DIVIDE, DIVIDE.rules[0], lambda xp, g, out, a, b: -g * (out / b))
-_POWER = with_rules(
-    POWER,
-    lambda xp, g, out, a, b: xp.where(xp.equal(b, 0), 0.0, g * (b * a ** (b - 1))),
-    POWER.rules[1],
-)
-_ARCTAN2 = with_rules(
-    ARCTAN2,
-    lambda xp, g, out, a, b: g * b * _reciprocal_square(xp, a, b),
-    lambda xp, g, out, a, b: g * -a * _reciprocal_square(xp, a, b),
-)
 _LOGSUMEXP = with_rules(LOGSUMEXP, lambda xp, g, out, x, *, axes: g * xp.exp(x - out))
-
-_ARCSINH = with_rules(ARCSINH, lambda xp, g, out, x: g / xp.sqrt(x * x + 1))
-_ARCCOSH = with_rules(ARCCOSH, lambda xp, g, out, x: g / xp.sqrt(x * x - 1))
 
 _SET_ALONG = with_rules(
     SET_ALONG, SET_ALONG.rules[0], None,
@@ -68,46 +54,35 @@ _SET_ALONG = with_rules(
 )  # fmt: skip
 
 
-class TorchOperations(FirstOfWindow):
+class TorchOperations(Operations):
     """The operations of PyTorch that differ."""
 
     __slots__ = ()
-
-    def abs(self, x: Operand) -> Value:
-        """``|x|``; gradient 0 at 0 and at NaN."""
-        return self._numeric(_ABS, x)
+    OTHERS: ClassVar = {
+        ABS: with_rules(ABS, lambda xp, g, out, x: g * _sign(xp, x)),
+        RELU: with_rules(RELU, lambda xp, g, out, x: xp.where(x <= 0, xp.zeros_like(g), g)),
+        DIVIDE: with_rules(DIVIDE, DIVIDE.rules[0], lambda xp, g, out, a, b: -g * (out / b)),
+        POWER: with_rules(  # 0 for a at b = 0, whatever arrives
+            POWER,
+            lambda xp, g, out, a, b: xp.where(xp.equal(b, 0), 0.0, g * (b * a ** (b - 1))),
+            POWER.rules[1],
+        ),
+        ARCTAN2: with_rules(  # g is multiplied before it is divided
+            ARCTAN2,
+            lambda xp, g, out, a, b: g * b * _reciprocal_square(xp, a, b),
+            lambda xp, g, out, a, b: g * -a * _reciprocal_square(xp, a, b),
+        ),
+        ARCSINH: PLAIN_ARCSINH,
+        ARCCOSH: PLAIN_ARCCOSH,
+    }
 
     def sign(self, x: Operand) -> Value:
         """−1, 0 or 1; 0 for NaN."""
         return _sign(self.xp, self.asarray(x))
 
-    def relu(self, x: Operand) -> Value:
-        """``max(x, 0)``; gradient 1 at NaN."""
-        return self._numeric(_RELU, x)
-
-    def divide(self, a: Operand, b: Operand) -> Value:
-        """``a / b``; gradient ``−g·((a / b) / b)`` for b."""
-        return self._arithmetic(_DIVIDE, a, b, floats=True)
-
-    def power(self, a: Operand, b: Operand) -> Value:
-        """``aᵇ``; gradient 0 for a at b = 0, whatever arrives."""
-        return self._arithmetic(_POWER, a, b)
-
-    def arctan2(self, a: Operand, b: Operand) -> Value:
-        """The angle of the point (b, a); ``g`` is multiplied before it is divided."""
-        return self._arithmetic(_ARCTAN2, a, b, floats=True)
-
     def logsumexp(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
         """``log Σ eˣ``; gradient ``g·e^(x − out)``."""
         return self._reduce(_LOGSUMEXP, self.as_float(x), axis, keepdims)
-
-    def arcsinh(self, x: Operand) -> Value:
-        """``arsinh x``; gradient ``1/√(x² + 1)``, where x² overflows."""
-        return self._function(_ARCSINH, x)
-
-    def arccosh(self, x: Operand) -> Value:
-        """``arcosh x``; gradient ``1/√(x² − 1)``, where x² overflows."""
-        return self._function(_ARCCOSH, x)
 
     def set_along_axis(self, x: Operand, indices: Operand, updates: Operand, axis: int) -> Value:
         """``x`` with updates in its place; gradient to all updates of a place."""
@@ -217,22 +192,8 @@ def _cosine_similarity(xp: Namespace, block: Any, a: Value, b: Value) -> Value:
 
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
-        (
-            "Abs",
-            "MeanAbsoluteError",
-            "Sign",
-            "Relu",
-            "Arctan2",
-            "Arcsinh",
-            "ScatterRows",
-            "ScatterAlong",
-            "Arccosh",
-            "LogSumExp",
-            "Norm",
-            "MaxPool1D",
-            "MaxPool2D",
-            "MaxPool3D",
-        ),
+        ("Abs", "MeanAbsoluteError", "Sign", "Relu", "Arctan2", "Arcsinh", "ScatterRows",
+         "ScatterAlong", "Arccosh", "LogSumExp", "Norm", "MaxPool1D", "MaxPool2D", "MaxPool3D"),
         as_written,
     ),
     "Div": lambda xp, block, a, b: xp.divide(a, b),
@@ -243,4 +204,4 @@ DEFINITIONS: dict[str, Definition] = {
     "Variance": _variance,
     "BinaryCrossEntropy": _binary_cross_entropy,
     "CosineSimilarity": _cosine_similarity,
-}
+}  # fmt: skip

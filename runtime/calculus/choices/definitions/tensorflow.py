@@ -8,11 +8,11 @@ of squares.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
-    FirstOfWindow,
+    Operations,
     as_written,
     closed,
     with_rules,
@@ -30,8 +30,7 @@ from gradwire.runtime.calculus.primitives.elementwise import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
-    from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Operand, Value
+    from gradwire.runtime.calculus.value import Value
 
 
 def one_side(first: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -52,79 +51,36 @@ def _power_exponent(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> 
     return g * out * xp.where(positive, xp.log(xp.where(positive, a, 1.0)), 0.0)
 
 
-_SQRT = with_rules(
-    SQRT, lambda xp, g, out, x: xp.where(xp.equal(g, 0), xp.zeros_like(g), g / (2 * out))
-)
-_POWER = with_rules(POWER, lambda xp, g, out, a, b: g * b * a ** (b - 1), _power_exponent)
-_MAXIMUM = with_rules(MAXIMUM, *one_side("greater_equal"))
-_MINIMUM = with_rules(MINIMUM, *one_side("less_equal"))
-_ARCTAN2 = with_rules(
-    ARCTAN2,
-    lambda xp, g, out, a, b: b * (g / (a * a + b * b)),
-    lambda xp, g, out, a, b: -a * (g / (a * a + b * b)),
-)
-_CLOSED = {primitive: closed(primitive) for primitive in (ROUND, FLOOR, CEIL)}
-
-
-class TensorFlowOperations(FirstOfWindow):
+class TensorFlowOperations(Operations):
     """The operations of TensorFlow that differ."""
 
     __slots__ = ()
-
-    def sqrt(self, x: Operand) -> Value:
-        """``√x``; gradient 0 where 0 arrives, even at 0."""
-        return self._function(_SQRT, x)
-
-    def round(self, x: Operand) -> Value:
-        """To the nearest integer; None comes back."""
-        return self._rounding(_CLOSED[ROUND], x)
-
-    def floor(self, x: Operand) -> Value:
-        """The integer at or below; None comes back."""
-        return self._rounding(_CLOSED[FLOOR], x)
-
-    def ceil(self, x: Operand) -> Value:
-        """The integer at or above; None comes back."""
-        return self._rounding(_CLOSED[CEIL], x)
-
-    def power(self, a: Operand, b: Operand) -> Value:
-        """``aᵇ``; gradient 0·a⁻¹ at b = 0, and 0 for b unless a > 0."""
-        return self._arithmetic(_POWER, a, b)
-
-    def maximum(self, a: Operand, b: Operand) -> Value:
-        """The larger; a tie goes to a, NaN to b."""
-        return self._arithmetic(_MAXIMUM, a, b)
-
-    def minimum(self, a: Operand, b: Operand) -> Value:
-        """The smaller; a tie goes to a, NaN to b."""
-        return self._arithmetic(_MINIMUM, a, b)
-
-    def arctan2(self, a: Operand, b: Operand) -> Value:
-        """The angle of the point (b, a); gradient NaN at the origin."""
-        return self._arithmetic(_ARCTAN2, a, b, floats=True)
-
-    def norm(self, x: Operand, axis: Axis = None, keepdims: bool = False) -> Value:
-        """``√Σ x²``; gradient NaN at 0."""
-        x = self.as_float(x)
-        return self.sqrt(self.sum(x * x, axis, keepdims))
+    OTHERS: ClassVar = {
+        SQRT: with_rules(  # 0 where 0 arrives, even at 0
+            SQRT,
+            lambda xp, g, out, x: xp.where(xp.equal(g, 0), xp.zeros_like(g), g / (2 * out)),
+        ),
+        ROUND: closed(ROUND),
+        FLOOR: closed(FLOOR),
+        CEIL: closed(CEIL),
+        POWER: with_rules(  # 0·a⁻¹ at b = 0
+            POWER, lambda xp, g, out, a, b: g * b * a ** (b - 1), _power_exponent
+        ),
+        MAXIMUM: with_rules(MAXIMUM, *one_side("greater_equal")),
+        MINIMUM: with_rules(MINIMUM, *one_side("less_equal")),
+        ARCTAN2: with_rules(
+            ARCTAN2,
+            lambda xp, g, out, a, b: b * (g / (a * a + b * b)),
+            lambda xp, g, out, a, b: -a * (g / (a * a + b * b)),
+        ),
+    }
 
 
 DEFINITIONS: dict[str, Definition] = {
     **dict.fromkeys(
-        (
-            "Sqrt",
-            "Round",
-            "Floor",
-            "Ceil",
-            "Maximum",
-            "Minimum",
-            "Arctan2",
-            "Norm",
-            "MaxPool1D",
-            "MaxPool2D",
-            "MaxPool3D",
-        ),
+        ("Sqrt", "Round", "Floor", "Ceil", "Maximum", "Minimum", "Arctan2", "Norm", "MaxPool1D",
+         "MaxPool2D", "MaxPool3D"),
         as_written,
     ),
     "Pow": lambda xp, block, a, b: xp.power(a, b),
-}
+}  # fmt: skip

@@ -44,8 +44,12 @@ from gradwire.runtime.diagram.edits.clipboard import (
     STEP as STEP,
     Paste as Paste,
     copied as copied,
+    differs as differs,
     inserted as inserted,
+    page_offered as page_offered,
     pasted as pasted,
+    shared_page as shared_page,
+    updated as updated,
 )
 from gradwire.runtime.diagram.edits.grouping import (
     FIRST_PORTS as FIRST_PORTS,
@@ -61,12 +65,6 @@ from gradwire.runtime.diagram.edits.owning import (
     own_variables as own_variables,
     ownable_inputs as ownable_inputs,
     owned_inputs as owned_inputs,
-)
-from gradwire.runtime.diagram.edits.sharing import (
-    differs as differs,
-    page_offered as page_offered,
-    shared_page as shared_page,
-    updated as updated,
 )
 from gradwire.runtime.diagram.edits.ungrouping import unfold as unfold, ungroup as ungroup
 from gradwire.runtime.diagram.files.data_paths import at_home as at_home, home_of as home_of

@@ -13,8 +13,7 @@ from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, Scan
 from gradwire.runtime.diagram.bypass import Bypassed, passing_input
-from gradwire.runtime.diagram.checks.expansion import Expansion
-from gradwire.runtime.diagram.checks.scans import scan_problems
+from gradwire.runtime.diagram.checks.expansion import Expansion, scan_problems
 from gradwire.runtime.diagram.model import MAIN, Diagram, Page, own_ports, page_ports, ports
 from gradwire.runtime.diagram.pages import inside
 from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName, PortPath, WirePath

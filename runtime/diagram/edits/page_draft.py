@@ -8,16 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from gradwire.blocks.terms import term_index, term_name
-from gradwire.runtime.diagram.edits.copy_on_write import CopyOnWrite
 from gradwire.runtime.diagram.model import PLAIN, Ends, Note, Page, Point, Route, Style
 from gradwire.runtime.diagram.paths import PortName
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
     from gradwire.blocks.values import PortLiteral
+
+
+# A mapping that is copied on first write.
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class CopyOnWrite(Generic[K, V]):
+    """A mapping that is read as ``view`` and written as ``own``, a copy made on first use."""
+
+    __slots__ = ("copied", "view")
+
+    def __init__(self, base: Mapping[K, V]) -> None:
+        self.view = base
+        self.copied = False
+
+    @property
+    def own(self) -> dict[K, V]:
+        """The writable copy."""
+        if not self.copied:
+            self.replace(dict(self.view))
+        return cast("dict[K, V]", self.view)
+
+    def replace(self, view: dict[K, V]) -> None:
+        """Replace the mapping."""
+        self.view = view
+        self.copied = True
+
+    def rename(self, old: K, new: K) -> None:
+        """Change a key, keeping its place in the order."""
+        if old in self.view:
+            self.replace({(new if key == old else key): v for key, v in self.view.items()})
 
 
 class PageDraft:

@@ -10,8 +10,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import ChangeError, Location
 from gradwire.runtime.diagram.layout.drawn import DrawnGraph
 from gradwire.runtime.diagram.layout.frames.compound import moved, sketch
-from gradwire.runtime.diagram.layout.frames.groups import groups_of
-from gradwire.runtime.diagram.layout.frames.notes import Surroundings
+from gradwire.runtime.diagram.layout.frames.notes import Surroundings, groups_of
 from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, LayoutGraph, ShownSizes
 from gradwire.runtime.diagram.layout.placing import free_shift, node_box, notes_of_others, stretches
 from gradwire.runtime.diagram.layout.routes import route_of

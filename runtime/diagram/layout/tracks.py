@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.runtime.diagram.layout.sifting import sifted
+from gradwire.runtime.diagram.layout.ordering import sifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gradwire.runtime.diagram.layout.sifting import Costs, Order
+    from gradwire.runtime.diagram.layout.ordering import Costs, Order
 
 _ENDLESS = 1e7
 _MANY = 400

@@ -8,7 +8,7 @@ import pytest
 
 from gradwire.runtime.build import build, loss, stop_gradient, variable
 from gradwire.runtime.diagram import RenameBlock, apply
-from gradwire.runtime.diagram.edits.renamed_paths import Renamed
+from gradwire.runtime.diagram.edits.draft import Renamed
 from gradwire.runtime.diagram.lesson import Lesson
 from gradwire.runtime.diagram.paths import ROOT, InstancePath
 from gradwire.runtime.diagram.training import Training

@@ -9,8 +9,13 @@ from gradwire.blocks.library.arithmetic import Add, Mul
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.sources import Constant
 from gradwire.runtime.diagram import MAIN, Diagram, Page, apply, loads
-from gradwire.runtime.diagram.edits.clipboard import inserted
-from gradwire.runtime.diagram.edits.sharing import differs, page_offered, shared_page, updated
+from gradwire.runtime.diagram.edits.clipboard import (
+    differs,
+    inserted,
+    page_offered,
+    shared_page,
+    updated,
+)
 
 
 def library(*, weight=1.0):

@@ -8,8 +8,8 @@ import pytest
 
 from gradwire.blocks.errors import ChangeError, FileError
 from gradwire.runtime.diagram import Diagram, Point, apply, arrange, dumps, loads
-from gradwire.runtime.diagram.edits.boxes import box_around
 from gradwire.runtime.diagram.edits.changes import StyleBlocks
+from gradwire.runtime.diagram.edits.grouping import box_around
 from gradwire.runtime.diagram.layout.graph import BlockFace
 from gradwire.runtime.diagram.layout.measures import HEADER, VIEW_SIZE, WIDTH, block_height
 from gradwire.runtime.diagram.model import MOST_SIZE, PLAIN, Size, Style, same_meaning

@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.runtime.diagram.layout.simplex import shortest_layers
+from gradwire.runtime.diagram.layout.layers import shortest_layers
 
 NODES = 5
 LINES = [(tail, head) for head in range(NODES) for tail in range(head)]

@@ -19,7 +19,7 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.blocks.library.views import Display
 from gradwire.runtime.build import Expression, block, build, loss, variable
 from gradwire.runtime.diagram import check, dumps, loads
-from gradwire.runtime.diagram.edits.connecting import require_ports
+from gradwire.runtime.diagram.edits.applying import require_ports
 from gradwire.runtime.diagram.model import MAIN
 from gradwire.runtime.diagram.paths import PortName
 from gradwire.runtime.engine import Session

@@ -1,7 +1,7 @@
 """Frames as a tree: what lies in which."""
 
 from gradwire.runtime.diagram import Note, Point
-from gradwire.runtime.diagram.layout.frames.groups import FrameGroup, groups_of
+from gradwire.runtime.diagram.layout.frames.notes import FrameGroup, groups_of
 
 
 def frame(x, y, width, height):

@@ -52,7 +52,7 @@ ALLOWED = {
     },
     "app/services/journal.py": {"os.open(path, _FLAGS, 384)": "a lock: not waited for"},
     "runtime/training/saving/locking.py": {"os.open(self._folder / LOCK, _FLAGS, 438)": "a lock"},
-    "runtime/training/saving/history_files.py": {
+    "runtime/training/saving/reading.py": {
         "os.open(self.path, flags, 438)": "a history that grows: not waited for, and checked",
     },
     "runtime/training/studies/folder.py": {

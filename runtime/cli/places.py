@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS
+from gradwire.runtime.diagram.files.parsing import MAX_CHARACTERS, offset_of
 from gradwire.runtime.diagram.files.regular import read_regular
-from gradwire.runtime.diagram.files.scanning import offset_of
 from gradwire.runtime.publish.problems import Problem
 
 if TYPE_CHECKING:

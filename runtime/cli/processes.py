@@ -14,8 +14,7 @@ from gradwire.runtime import extras
 from gradwire.runtime.cli.output import FAILED, UsageError, print_problems, say
 from gradwire.runtime.engine.engine import LostProcessError
 from gradwire.runtime.publish.problems import Problem
-from gradwire.runtime.training.saving.runs import TrainingRun
-from gradwire.runtime.training.saving.shared_runs import FollowingRun, LeadingRun
+from gradwire.runtime.training.saving.runs import FollowingRun, LeadingRun, TrainingRun
 
 MOST = 100_000
 """Processes that may train together."""

@@ -13,6 +13,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.blocks.paths import path_text
 from gradwire.runtime.briefly import MOST, counted, lines
 from gradwire.runtime.calculus.dtypes import is_float
+from gradwire.runtime.diagram.bypass import Bypassed
 from gradwire.runtime.diagram.model import Diagram
 from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
 from gradwire.runtime.engine.lowering import lower
@@ -21,12 +22,16 @@ from gradwire.runtime.engine.session.lookup import as_names
 from gradwire.runtime.engine.session.session import Session
 from gradwire.runtime.flow.lazy import MANY, overlaid
 from gradwire.runtime.flow.structure.disagreements import Doubts, sentence
-from gradwire.runtime.flow.structure.ignored import ignored, passed_on
 from gradwire.runtime.flow.structure.leaves import combined_verdict, merged_repairs
 from gradwire.runtime.flow.structure.reachability import Gate
 from gradwire.runtime.flow.structure.reasons import Verdicts
-from gradwire.runtime.flow.structure.searches import LossSearches, Searches
-from gradwire.runtime.flow.structure.wire_states import STATE_BY_GATE, UNCERTAIN, WireStates
+from gradwire.runtime.flow.structure.searches import (
+    STATE_BY_GATE,
+    UNCERTAIN,
+    LossSearches,
+    Searches,
+    WireStates,
+)
 from gradwire.runtime.flow.words import sentences
 from gradwire.runtime.flow.words.states import Cutter, State, Verdict
 
@@ -35,6 +40,39 @@ if TYPE_CHECKING:
 
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.flow.structure.slots import Bypass
+
+
+# What bypassed blocks ignore: inputs that do not go through, and what leads only to them.
+
+
+def ignored(program: Program) -> dict[str, InstancePath]:
+    """The bypassed block that ignores a wire or a block, by the path of either.
+
+    Takes linear time for each bypassed block; empty at once without any.
+    """
+    found: dict[str, InstancePath] = {}
+    for path, instance in program.instances.items():
+        if not isinstance(instance.block, Bypassed):
+            continue
+        waiting = list(instance.wires.values())[1:]
+        own = [other for other in program.instances if other.is_inside(path)]
+        found |= dict.fromkeys(own, path)
+        while waiting:
+            wire, port = waiting.pop()
+            if wire in found:
+                continue
+            found[wire] = path
+            block = program.flat.source(port).block
+            found.setdefault(block, path)
+            if (before := program.instances.get(block)) is not None:
+                waiting += before.wires.values()
+    return found
+
+
+def passed_on(program: Program, bypassed: InstancePath) -> WirePath:
+    """The wire that goes through a bypassed block."""
+    return next(iter(program.instances[bypassed].wires.values()))[0]
+
 
 _CERTAIN = frozenset({State.FROZEN, State.NOTHING_TO_TRAIN})
 """States that say what is behind a wire, which no disagreement changes."""

@@ -17,9 +17,8 @@ from gradwire.blocks.values import Tensor
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.session.run import LazyResults
-from gradwire.runtime.flow.numbers.finite import has_nan, is_finite
 from gradwire.runtime.flow.numbers.magnitudes import ArraySize, LossScale
-from gradwire.runtime.flow.numbers.origins import Values
+from gradwire.runtime.flow.numbers.origins import Values, has_nan, is_finite
 from gradwire.runtime.flow.numbers.rules import BY_ROUNDING, THRESHOLDS, Thresholds, classify
 from gradwire.runtime.flow.observed import Cancel, ObservedFlow
 from gradwire.runtime.flow.observing import run_losses

@@ -11,7 +11,7 @@ from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.flow.words.sentences import names as listed
-from gradwire.runtime.training.iterations.choosing import iterations_of
+from gradwire.runtime.training.iterations.looped import iterations_of
 from gradwire.runtime.training.iterations.validation import Validation, in_phase
 from gradwire.runtime.training.nonfinite import explain
 from gradwire.runtime.training.recipe import resolve

@@ -78,7 +78,7 @@ def test_a_pass_that_computes_something_else_is_found(monkeypatch: pytest.Monkey
 
 
 def test_a_state_that_is_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradwire.runtime.flow.structure.wire_states import WireStates
+    from gradwire.runtime.flow.structure.searches import WireStates
     from gradwire.runtime.flow.words.states import State
 
     monkeypatch.setattr(WireStates, "of_value", lambda *a: State.CARRIES)

@@ -19,8 +19,7 @@ from gradwire.runtime.training.studies.files import Measure
 from gradwire.runtime.training.studies.folder import StudySettings
 from gradwire.runtime.training.studies.results import Results
 from gradwire.runtime.training.studies.task import StudyWork, require_runnable
-from gradwire.runtime.training.studies.values import parse_varied
-from gradwire.runtime.training.studies.varying import SEED, plan
+from gradwire.runtime.training.studies.varying import SEED, parse_varied, plan
 
 
 def varied_job(

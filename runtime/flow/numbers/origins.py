@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gradwire.blocks.block import Source
 from gradwire.blocks.classes.dataclass import dataclass
-from gradwire.blocks.errors import Location
+from gradwire.blocks.errors import GradwireError, Location
 from gradwire.blocks.importing.kinds import is_kind
 from gradwire.blocks.library.gradient import Gradient
+from gradwire.blocks.values import Array
 from gradwire.runtime.diagram import MAIN, Diagnostic
 from gradwire.runtime.diagram.paths import PortPath
-from gradwire.runtime.flow.numbers.derivatives import steep_block
-from gradwire.runtime.flow.numbers.finite import has_nan, is_finite, ports_not_finite
+from gradwire.runtime.engine.norms import NormBatch, batched, batches
+from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.flow.numbers.remedies import Remedies
 from gradwire.runtime.flow.structure.neighbours import neighbours_of
 from gradwire.runtime.flow.words import phrases, value_sentences
@@ -25,10 +26,108 @@ from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.value_sentences import InputElement
 
 if TYPE_CHECKING:
-    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.checks.diagnostics import Severity
     from gradwire.runtime.diagram.paths import InstancePath
     from gradwire.runtime.engine.program import Program
+
+
+# Why the value of a Gradient block is not finite: which slope within what it differentiates.
+
+Inputs = Callable[["InstancePath"], Mapping[str, Array]]
+"""The arrays that a block reads, by port."""
+_TRIED = 64
+"""Blocks whose slopes are looked at."""
+
+
+def steep_block(program: Program, inputs: Inputs, gradient: InstancePath) -> InstancePath | None:
+    """The block nearest to ``of`` of a Gradient block whose slope is not finite, though its value
+    is; None if none is found.
+    """
+    near = neighbours_of(program)
+    ends = near.sources(gradient)
+    if "of" not in ends or "wrt" not in ends:
+        return None
+    found = {ends["of"].block: None}
+    pending = [ends["of"].block]
+    while pending and len(found) <= _TRIED:
+        at = pending.pop(0)
+        if at == ends["wrt"].block or isinstance(program.block(at), Source):
+            continue
+        passing = _slopes(program, at, inputs(at))
+        if any(slope is not None and not np.isfinite(slope).all() for slope in passing.values()):
+            return at
+        sources = (port.block for name, port in near.sources(at).items() if _passes(passing, name))
+        further = [block for block in sources if block not in found]
+        found |= dict.fromkeys(further)
+        pending += further
+    return None
+
+
+def _slopes(
+    program: Program, at: InstancePath, inputs: Mapping[str, Array]
+) -> Mapping[str, Array | None]:
+    """What comes back to each input of a block where ones arrive; empty if that can't be run."""
+    wired = {port: array for port, array in inputs.items() if port in program.instances[at].wires}
+    ports = program.block(at).output_names()
+    try:
+        isolated = IsolatedBlock(program.block(at), wired)
+        ones = {port: np.ones_like(a) for port, a in isolated.outputs({}, [*ports]).items()}
+        return isolated.gradients(ones)
+    except GradwireError:
+        return {}
+
+
+def _passes(slopes: Mapping[str, Array | None], port: str) -> bool:
+    """Whether gradient may come back to an input: it does, or that is not known."""
+    return slopes.get(port) is not None if port in slopes else True
+
+
+# Finds NaN and infinities in the values of a run.
+
+
+class _Floats(NamedTuple):
+    """The ports of a run whose values are floats, and which of them can be searched together."""
+
+    ports: list[str]
+    batches: list[NormBatch]
+
+
+def _floats_of(values: Mapping[str, Array]) -> _Floats:
+    floats = {port: array for port, array in values.items() if array.dtype.kind in "fc"}
+    return _Floats(list(floats), batched(floats.values()))
+
+
+def ports_not_finite(
+    program: Program, values: Mapping[str, Array]
+) -> tuple[frozenset[PortPath], frozenset[PortPath]]:
+    """The ports whose values are not finite, and those of them whose values have NaN."""
+    # Dtypes follow from the program, but feeds may have other sizes.
+    about = "float values", tuple(values), tuple([array.size for array in values.values()])
+    ports, known = program.derived(about, lambda: _floats_of(values))
+    arrays = [values[port] for port in ports]
+    wild: list[int] = []
+    nans: list[int] = []
+    for places, rows in batches(arrays, known):
+        if rows is None:
+            wild += [place for place in places if not is_finite(arrays[place])]
+            nans += [place for place in places if has_nan(arrays[place])]
+        elif not (finite := np.isfinite(rows)).all():
+            wild += np.array(places)[~finite.all(axis=1)].tolist()
+            nans += np.array(places)[np.isnan(rows).any(axis=1)].tolist()
+    return (
+        frozenset(PortPath(ports[place]) for place in wild),
+        frozenset(PortPath(ports[place]) for place in nans),
+    )
+
+
+def is_finite(array: Array | None) -> bool:
+    """Whether an array has neither NaN nor infinities; what has no floats has none."""
+    return array is None or array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+
+
+def has_nan(array: Array | None) -> bool:
+    """Whether an array has NaN; what has no floats has none."""
+    return array is not None and array.dtype.kind in "fc" and bool(np.isnan(array).any())
 
 
 NOT_FINITE = "value-not-finite"

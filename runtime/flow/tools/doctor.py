@@ -16,12 +16,9 @@ from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.session.session import on_numpy
 from gradwire.runtime.flow.analyse import analyse
-from gradwire.runtime.flow.checks.alone import alone
 from gradwire.runtime.flow.checks.apart import apart
-from gradwire.runtime.flow.checks.blocking import stop_that_blocks
-from gradwire.runtime.flow.checks.by_design import ByDesign
-from gradwire.runtime.flow.checks.cancelling import mean_of_one, no_effect, stops_that_help
-from gradwire.runtime.flow.checks.frozen import frozen
+from gradwire.runtime.flow.checks.blocking import StepRemark, step_of, stop_that_blocks
+from gradwire.runtime.flow.checks.by_design import ByDesign, mean_of_one, no_effect, stops_that_help
 from gradwire.runtime.flow.checks.leaving import (
     CURES,
     cure_of,
@@ -29,11 +26,9 @@ from gradwire.runtime.flow.checks.leaving import (
     unregistered,
     unregistered_sentence,
 )
-from gradwire.runtime.flow.checks.limits import beyond, past_limits
 from gradwire.runtime.flow.checks.loss_inputs import wrong_inputs
-from gradwire.runtime.flow.checks.misuses import leaks
-from gradwire.runtime.flow.checks.skipped import skipped
-from gradwire.runtime.flow.checks.steps import StepRemark, step_of
+from gradwire.runtime.flow.checks.misuses import alone, beyond, leaks, past_limits
+from gradwire.runtime.flow.checks.skipped import frozen, skipped
 from gradwire.runtime.flow.checks.symmetry import symmetric
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.measured import compared, measured_flow

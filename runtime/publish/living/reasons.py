@@ -18,9 +18,8 @@ from gradwire.blocks.library.losses import BinaryCrossEntropy
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
-from gradwire.runtime.flow.numbers.decay import ARRANGING, LEAST, SHARE, STEADY
-from gradwire.runtime.flow.numbers.remedies import is_complement
-from gradwire.runtime.flow.structure.exponentials import function_of
+from gradwire.runtime.flow.numbers.cures import ARRANGING, LEAST, SHARE, STEADY
+from gradwire.runtime.flow.numbers.remedies import function_of, is_complement
 from gradwire.runtime.flow.structure.neighbours import SHAPES
 from gradwire.runtime.flow.structure.reasons import Route
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, single

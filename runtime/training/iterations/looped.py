@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwire.runtime.training.iterations.flat_buffers import variable_specs
-from gradwire.runtime.training.iterations.in_place import actions
+from gradwire.runtime.training.iterations.in_place import InPlaceIterations, actions
 from gradwire.runtime.training.iterations.iteration_loop import (
     IterationLoop,
+    LoopedAverage,
+    LoopedOptimiserStep,
     PlannedIteration,
     planned,
 )
-from gradwire.runtime.training.iterations.looped_steps import LoopedAverage, LoopedOptimiserStep
 from gradwire.runtime.training.iterations.staging import leaf
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.iterations.protocols import Iterations
     from gradwire.runtime.training.recipe import Recipe
     from gradwire.runtime.training.records import StepRecord
 
@@ -116,3 +118,15 @@ class LoopedIterations:
 
     def _write_healthy(self) -> None:
         self._looped.memory.writer(self._healthy)(np.array(True))
+
+
+# How the iterations of a session are made: as its engine can.
+
+
+def iterations_of(session: Session, recipe: Recipe, program: Program) -> Iterations:
+    """What makes the iterations of a recipe, resolved for ``program``; raises what
+    ``Session.backward`` does.
+    """
+    if session.engine.updates_in_place:
+        return InPlaceIterations(session, recipe, program)
+    return LoopedIterations(session, recipe, program)

@@ -21,15 +21,14 @@ from gradwire.blocks.errors import FeedError, FileError, GradwireError
 from gradwire.runtime.data.files.gathering import with_data_inside
 from gradwire.runtime.diagram.files.storage import replace_file, save, system_errors
 from gradwire.runtime.training.diverged import DivergedError
-from gradwire.runtime.training.iterations.pace import Pace
 from gradwire.runtime.training.saving.checkpoint import (
     has_checkpoint,
     load_checkpoint,
     save_checkpoint,
     tidy,
 )
-from gradwire.runtime.training.saving.history_files import HISTORIES, HistoryFiles
 from gradwire.runtime.training.saving.locking import LOCK, FolderLock
+from gradwire.runtime.training.saving.reading import HISTORIES, HistoryFiles
 from gradwire.runtime.training.watch import AlarmWatch
 
 if TYPE_CHECKING:
@@ -39,6 +38,44 @@ if TYPE_CHECKING:
     from gradwire.runtime.training.alarms import Alarm
     from gradwire.runtime.training.records import StepRecord
     from gradwire.runtime.training.trainer import Trainer
+
+
+# How many iterations to make in one call of an engine.
+
+_FIRST = 10
+"""Iterations of the first calls."""
+_MOST = 100
+"""Iterations of a call, where they are quick."""
+_QUICK, _SLOW = 0.1, 2.0
+"""Seconds that the first iterations take: below, more are made in a call; above, only one."""
+
+
+class Pace:
+    """Chooses how many iterations each call makes, for engines that gain by making many at once.
+
+    Each number is compiled for by itself, so that few are tried. ``together`` is a number to keep
+    to; a call that takes long can't be interrupted, which is what ends the choice.
+    """
+
+    def __init__(self, gains: bool, together: int | None = None) -> None:
+        self.most = together or (_FIRST if gains else 1)
+        """Iterations that the next call should make, at most."""
+        self._is_open = gains and together is None
+        self._compiled = False
+
+    def took(self, iterations: int, seconds: float) -> None:
+        """A call took so long."""
+        if not self._is_open or iterations < self.most:
+            return
+        if not self._compiled:  # the first call compiles too
+            self._compiled = True
+            return
+        self._is_open = False
+        if seconds < _QUICK:
+            self.most = _MOST
+        elif seconds > _SLOW:
+            self.most = 1
+
 
 CHECKPOINTS = "checkpoints"
 TRAINED = "trained.gradwire.json"
@@ -269,3 +306,57 @@ def _require_begun(folder: Path) -> None:
             path=str(folder),
             next_step="Name the folder that --out named, or begin one with --out.",
         )
+
+
+# A training that several processes make together: one of them writes, and all keep in step.
+#
+# What a process does must not depend on the time, as all of them take part in every computation.
+
+TOGETHER = 10
+"""Iterations in one call, unless told otherwise."""
+
+
+class LeadingRun(TrainingRun):
+    """The run of the process that writes; see ``TrainingRun``. Without ``every`` each multiple of
+    100 iterations has a checkpoint.
+    """
+
+    regularly = OFTEN
+    at_once = TOGETHER
+
+
+class FollowingRun(LeadingRun):
+    """The run of another process: it makes the same iterations, and writes nothing.
+
+    To resume, it must be able to read the folder.
+    """
+
+    def __enter__(self) -> Self:
+        if self._resume is not None and has_checkpoint(self._resume / CHECKPOINTS):
+            self.trainer.restore(load_checkpoint(self._resume / CHECKPOINTS).state)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """There is nothing to close."""
+
+    def checkpoint(self) -> None:
+        """Take part in what the writing process needs for a checkpoint."""
+        if self._saved != self.trainer.iterations:
+            self.trainer.state()
+            self._saved = self.trainer.iterations
+
+    def finish(self) -> Path:
+        """Take part in the last checkpoint; returns where the trained diagram is written."""
+        self.checkpoint()
+        return self.folder / TRAINED
+
+    def _write(self, record: StepRecord) -> None:
+        """The other process does."""
+
+    def _write_diverged(self, error: DivergedError) -> None:
+        """The other process does."""

@@ -17,7 +17,7 @@ from gradwire.runtime.diagram import Connect, Diagram, PortName, SetParameters, 
 from gradwire.runtime.engine import lowering, rebind
 from gradwire.runtime.flow.analyse import Flow
 from gradwire.runtime.flow.structure.reachability import FlowGraph
-from gradwire.runtime.flow.structure.wire_states import WireStates
+from gradwire.runtime.flow.structure.searches import WireStates
 from tests.app.canvas.pages import block, diagram, page
 from tests.strategies import changes, diagrams
 

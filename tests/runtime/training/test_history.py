@@ -13,7 +13,7 @@ import pytest
 
 import gradwire as gw
 from gradwire import History, OptimiserRecord, StepRecord
-from gradwire.runtime.training.saving.history_files import HistoryFiles
+from gradwire.runtime.training.saving.reading import HistoryFiles
 
 
 def record(step: int, loss: float = 0.5, **more: object) -> StepRecord:

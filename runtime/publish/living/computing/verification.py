@@ -179,7 +179,7 @@ class Replay:
         return levels
 
     def _state(self, value: int) -> str:
-        """As ``gradwire.runtime.flow.structure.wire_states`` has it."""
+        """As ``gradwire.runtime.flow.structure.searches`` has it."""
         loss, trained, frozen = (level[value] for level in self._levels)
         variables = frozen if trained == _NOWHERE else trained
         if loss == _NOWHERE:

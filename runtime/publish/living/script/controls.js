@@ -23,20 +23,8 @@ class Numbers {
       isTrained = (path) => (app.data.leaves[path].trained ? 0 : 1),
       paths = found.sort((a, b) => isTrained(a) - isTrained(b));
     if (!paths.length || app.hidden.has('values')) return null;
-    const isOpen = this.isOpen ?? paths.length <= 12;
-    return el(
-      'details',
-      {
-        class: 'card',
-        'data-card': 'numbers',
-        open: isOpen,
-        ontoggle: (event) => {
-          this.isOpen = event.target.open;
-        },
-      },
-      el('summary', {'data-key': 'numbers'}, 'Numbers'),
-      ...paths.map((path) => this.row(path)),
-    );
+    const at = {'data-card': 'numbers', open: this.isOpen ?? paths.length <= 12};
+    return folding(this, 'isOpen', 'numbers', at, 'Numbers', ...paths.map((path) => this.row(path)));
   }
 
   // The numbers of a source; behind a fold if they are many.
@@ -73,14 +61,11 @@ class Numbers {
       app.short(path),
     );
     if (isSmall) this.scrub(name, path);
+    const about = {class: 'grad num', 'data-gradient': path};
     const gradient =
-      leaf.trained && app.showsGradient(path)
-        ? el(
-            'span',
-            {class: 'grad num', 'data-gradient': path},
-            `∇ ${brief(app.live.gradient(path))}`,
-          )
-        : null;
+      leaf.trained &&
+      app.showsGradient(path) &&
+      el('span', about, `∇ ${brief(app.live.gradient(path))}`);
     const shown = isSmall ? this.fields(path, values) : this.described(path);
     return el('div', {class: 'number', 'data-number': path}, name, shown, gradient);
   }
@@ -88,7 +73,7 @@ class Numbers {
   field(path, i) {
     const {app} = this,
       leaf = app.data.leaves[path],
-      isWhole = !leaf.dtype.startsWith('float');
+      isWhole = !isFloat(leaf.dtype);
     const value = app.live.values[path][i],
       name = leaf.shape.length ? `${app.short(path)}, number ${i + 1}` : app.short(path);
     return el('input', {
@@ -112,7 +97,7 @@ class Numbers {
 
   // A tenth of the magnitude, at most 1; Shift makes it ten times larger.
   step(path, i, event) {
-    if (!this.app.data.leaves[path].dtype.startsWith('float')) return 1;
+    if (!isFloat(this.app.data.leaves[path].dtype)) return 1;
     const size = Math.abs(this.app.live.values[path][i]) || 1;
     return 10 ** Math.min(0, Math.floor(Math.log10(size)) - 1 + (event.shiftKey ? 1 : 0));
   }
@@ -175,29 +160,14 @@ class Switches {
       ...(heads.length > 1 ? heads.map((_, k) => this.loss(k)) : []),
     ];
     if (!rows.length || app.hidden.has('what_if')) return null;
-    return el(
-      'section',
-      {class: 'card', 'data-card': 'switches'},
-      el('h2', {}, heads.length > 1 ? 'Stops and losses' : 'Stops'),
-      ...rows,
-    );
+    const title = el('h2', {}, heads.length > 1 ? 'Stops and losses' : 'Stops');
+    return el('section', {class: 'card', 'data-card': 'switches'}, title, ...rows);
   }
 
   toggle(text, isOn, act, key, more = {}) {
-    return el(
-      'button',
-      {
-        type: 'button',
-        role: 'switch',
-        'aria-checked': String(isOn),
-        class: 'toggle',
-        onclick: act,
-        'data-key': key,
-        ...more,
-      },
-      el('i', {}),
-      el('span', {}, text),
-    );
+    const at = {type: 'button', role: 'switch', 'aria-checked': String(isOn), class: 'toggle'};
+    const acts = {onclick: act, 'data-key': key, ...more};
+    return el('button', {...at, ...acts}, el('i', {}), el('span', {}, text));
   }
 
   stop(k) {
@@ -211,12 +181,12 @@ class Switches {
       'data-stop': name,
       disabled: !isFree,
     });
-    return locked ? el('div', {}, made, el('p', {class: 'soft'}, locked)) : made;
+    return locked ? el('div', {}, made, soft(locked)) : made;
   }
 
   loss(k) {
     const {app} = this,
-      name = app.data.heads[k].split('.')[0];
+      name = blockOf(app.data.heads[k]);
     return this.toggle(`${name} is counted`, app.live.heads[k], () => this.count(k), `loss ${k}`, {
       'data-loss': name,
     });
@@ -249,7 +219,7 @@ class Switches {
     app.live.heads[k] = !app.live.heads[k];
     app.changed('');
     app.say(
-      `${app.data.heads[k].split('.')[0]} ${app.live.heads[k] ? 'counts' : 'does not count'}. ${app.summary()}`,
+      `${blockOf(app.data.heads[k])} ${app.live.heads[k] ? 'counts' : 'does not count'}. ${app.summary()}`,
     );
   }
 }

@@ -42,17 +42,15 @@ class Lesson {
     const {learners, vary, seed} = this.data;
     if (!vary.length || this.place) return null;
     if (learners.length) {
-      const options = ['', ...learners].map((name, k) =>
-        el('option', {value: k, selected: k === this.seed}, name || 'Your name?'),
-      );
-      const pick = (event) => {
-        this.learner = learners[event.target.value - 1] ?? '';
-        this.choose(+event.target.value);
+      const options = ['', ...learners].map((name, k) => [k, name || 'Your name?']);
+      const pick = (value) => {
+        this.learner = learners[value - 1] ?? '';
+        this.choose(+value);
       };
-      const at = {'aria-label': 'Your name', 'data-key': 'learners', onchange: pick};
-      return el('div', {class: 'row'}, el('select', at, ...options));
+      const at = {'aria-label': 'Your name', 'data-key': 'learners'};
+      return row(choice(at, options, this.seed, pick));
     }
-    if (seed) return el('p', {class: 'soft'}, `Variant ${seed}`);
+    if (seed) return soft(`Variant ${seed}`);
     const field = el('input', {
       type: 'number',
       min: 0,
@@ -65,7 +63,7 @@ class Lesson {
     const another = button('Another variant', () => this.choose(1 + Math.floor(Math.random() * 9999)), {
       title: 'Begin with other numbers',
     });
-    return el('div', {class: 'row'}, another, field);
+    return row(another, field);
   }
 
   get step() {
@@ -211,18 +209,9 @@ class Lesson {
       count = this.shown.length;
     app.conditions.use(step.losses);
     const text = (parts) => prose(app.conditions.text(parts));
-    const kids = [
-      el(
-        'header',
-        {},
-        el('h2', {}, `Step ${place + 1} of ${count}`),
-        el('progress', {
-          max: count,
-          value: place + (here.isDone ? 1 : 0),
-          'aria-label': 'Progress',
-        }),
-      ),
-    ];
+    const made = {max: count, value: place + (here.isDone ? 1 : 0), 'aria-label': 'Progress'};
+    const title = el('h2', {}, `Step ${place + 1} of ${count}`);
+    const kids = [el('header', {}, title, el('progress', made))];
     if (!place && this.data.goal)
       kids.push(el('p', {class: 'soft'}, ...inline(app.conditions.text(this.data.goal))));
     kids.push(...text(step.text ?? ''), ...this.task());
@@ -241,35 +230,27 @@ class Lesson {
   task() {
     const {step, here, app} = this;
     if (here.ask) return [here.ask.card()];
-    if (step.do === 'change')
-      return [
-        this.goals(),
-        el(
-          'p',
-          {class: here.isDone ? 'right' : 'soft'},
-          here.isDone ? '✓ Done' : 'Change the numbers and the stops until every goal is met.',
-        ),
-      ];
+    if (step.do === 'change') {
+      if (here.isDone) return [this.goals(), el('p', {class: 'right'}, '✓ Done')];
+      return [this.goals(), soft('Change the numbers and the stops until every goal is met.')];
+    }
     if (step.do === 'check') return [this.options()];
     return [];
   }
 
   goals() {
     const {app, step} = this;
-    const row = (goal) =>
-      el(
-        'li',
-        {class: app.conditions.holds(goal.tree) ? 'right' : ''},
-        `${app.conditions.holds(goal.tree) ? '✓' : '○'} `,
-        ...inline(goal.text),
-      );
-    return el('ul', {class: 'goals'}, ...step.goals.map(row));
+    const line = (goal) => {
+      const holds = app.conditions.holds(goal.tree);
+      return el('li', {class: holds ? 'right' : ''}, holds ? '✓ ' : '○ ', ...inline(goal.text));
+    };
+    return el('ul', {class: 'goals'}, ...step.goals.map(line));
   }
 
   options() {
     const {step, here, app} = this,
       texts = step.options.map((option) => app.conditions.text(option.text));
-    const row = (text, i) =>
+    const option = (text, i) =>
       el(
         'button',
         {
@@ -287,7 +268,7 @@ class Lesson {
     return el(
       'div',
       {class: 'options', role: 'group', 'aria-label': 'Answers'},
-      ...texts.map(row),
+      ...texts.map(option),
       feedback?.length ? el('p', {class: 'feedback'}, ...inline(app.conditions.text(feedback))) : null,
     );
   }
@@ -313,27 +294,20 @@ class Lesson {
     const {step, here, app, place} = this,
       hints = step.hints ?? [];
     const isFree = here.isDone || step.do === 'change';
+    const take = () => {
+      here.hints += 1;
+      app.draw();
+    };
+    const at = {class: here.isDone ? 'primary' : '', disabled: !isFree, 'data-key': 'next'};
+    const next = () => this.enter(this.shown[place + 1]);
     return el(
       'div',
       {class: 'row steps'},
       button('Back', () => this.enter(this.shown[place - 1]), {disabled: !place}),
-      here.hints < hints.length && !here.isDone
-        ? button(
-            `Hint ${here.hints + 1} of ${hints.length}`,
-            () => {
-              here.hints += 1;
-              app.draw();
-            },
-            {'data-key': 'hint'},
-          )
-        : null,
-      this.isLast
-        ? null
-        : button(here.isDone || !isFree ? 'Next' : 'Skip', () => this.enter(this.shown[place + 1]), {
-            class: here.isDone ? 'primary' : '',
-            disabled: !isFree,
-            'data-key': 'next',
-          }),
+      here.hints < hints.length &&
+        !here.isDone &&
+        button(`Hint ${here.hints + 1} of ${hints.length}`, take, {'data-key': 'hint'}),
+      !this.isLast && button(here.isDone || !isFree ? 'Next' : 'Skip', next, at),
     );
   }
 
@@ -359,12 +333,8 @@ class Lesson {
     const left = drawn === 1 ? 'a task' : `${drawn} tasks`;
     const more = drawn ? `The lesson’s file has ${left} more, to draw in the Gradwire editor. ` : '';
     const what = `The end. ${more}With your name, your answers become a small file for your teacher, who marks it with `;
-    return el(
-      'div',
-      {class: 'finish'},
-      el('p', {}, what, el('code', {}, 'gradwire grade'), '.'),
-      el('div', {class: 'row'}, name, save),
-    );
+    const told = el('p', {}, what, el('code', {}, 'gradwire grade'), '.');
+    return el('div', {class: 'finish'}, told, row(name, save));
   }
 
   // The file of answers, as text.

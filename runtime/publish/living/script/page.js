@@ -82,9 +82,7 @@ class App {
   }
 
   isLoss(path) {
-    return this.data.heads.some(
-      (head, k) => this.live.heads[k] && head.slice(0, head.lastIndexOf('.')) === path,
-    );
+    return this.data.heads.some((head, k) => this.live.heads[k] && blockOf(head) === path);
   }
 
   isStopped(path) {
@@ -132,7 +130,7 @@ class App {
     if (isAll && !anew) return f();
     if (!isAll)
       this.live.heads = this.data.heads.map(
-        (head) => losses.includes(head) || losses.includes(head.slice(0, head.lastIndexOf('.'))),
+        (head) => losses.includes(head) || losses.includes(blockOf(head)),
       );
     try {
       this.live.compute();
@@ -160,13 +158,15 @@ class App {
   }
 
   summary() {
-    const found = Object.keys(this.data.leaves).filter(
-      (path) => this.data.leaves[path].trained && this.showsGradient(path),
-    );
-    return found
+    return this.trained
+      .filter((path) => this.showsGradient(path))
       .slice(0, 4)
       .map((path) => `Gradient of ${path}: ${brief(this.live.gradient(path))}.`)
       .join(' ');
+  }
+
+  get trained() {
+    return Object.keys(this.data.leaves).filter((path) => this.data.leaves[path].trained);
   }
 
   // ---- building ----

@@ -22,86 +22,43 @@ class Panel {
     const free = !app.lesson && !app.ask,
       kids = [];
     if (app.lesson) kids.push(app.lesson.card());
-    else if (app.ask)
-      kids.push(
-        el(
-          'section',
-          {class: 'card', 'data-card': 'prediction'},
-          el(
-            'header',
-            {},
-            el('h2', {}, 'Predict'),
-            button('×', () => app.predict(null), {
-              class: 'quiet close',
-              'aria-label': 'Close',
-              'data-key': 'close ask',
-            }),
-          ),
-          app.ask.card(),
-        ),
-      );
+    else if (app.ask) {
+      const head = closable('Predict', () => app.predict(null), 'close ask');
+      kids.push(el('section', {class: 'card', 'data-card': 'prediction'}, head, app.ask.card()));
+    }
     kids.push(
       hidden.has('timeline') ? null : app.time.card(),
       app.chosen ? app.why.card(app.chosen) : null,
     );
-    if (!app.lesson && !app.ask && app.data.text && !app.chosen && !app.time.isRunning)
+    if (free && app.data.text && !app.chosen && !app.time.isRunning)
       kids.push(el('section', {class: 'card about'}, ...prose(app.data.text)));
     kids.push(app.switches.card(), app.numbers.card());
     if (free) kids.push(this.predictCard());
-    kids.push(
-      this.legend(hidden),
-      this.outline(),
-      this.keys(),
-      el(
-        'div',
-        {class: 'row'},
-        button('Reset numbers and stops', () => app.reset()),
-      ),
-    );
+    const reset = button('Reset numbers and stops', () => app.reset());
+    kids.push(this.legend(hidden), this.outline(), this.keys(), row(reset));
     swap(app.panel, ...kids);
   }
 
   predictCard() {
     const {app} = this;
-    const paths = Object.keys(app.data.leaves).filter((path) => app.data.leaves[path].trained);
+    const paths = app.trained;
     if (!paths.length) return null;
-    const select = el(
-      'select',
-      {'aria-label': 'Variable', 'data-key': 'predicted'},
-      ...paths.map((path) => el('option', {value: path}, path)),
-    );
+    const at = {'aria-label': 'Variable', 'data-key': 'predicted'};
+    const select = choice(at, paths.map((path) => [path, path]));
     const wires = [...app.wires.keys()].filter((key) => key in app.live.states()).slice(0, 8);
-    return el(
-      'details',
-      {
-        class: 'card',
-        'data-card': 'predict',
-        open: this.isPredicting,
-        ontoggle: (event) => {
-          this.isPredicting = event.target.open;
-        },
-      },
-      el('summary', {'data-key': 'predict'}, 'Predict, then look'),
-      el('p', {class: 'soft'}, 'The gradients hide until you have committed to an answer.'),
-      el(
-        'div',
-        {class: 'row'},
-        select,
-        button('Its gradient', () =>
-          app.predict({
-            gradient: select.value,
-            answer:
-              app.data.leaves[select.value].shape.reduce((a, b) => a * b, 1) > 4
-                ? 'sign'
-                : 'number',
-          }),
-        ),
-      ),
-      el(
-        'div',
-        {class: 'row'},
-        button('Paint the states of wires', () => app.predict({wires})),
-      ),
+    const ask = () => {
+      const answer = sizeOf(app.data.leaves[select.value].shape) > 4 ? 'sign' : 'number';
+      app.predict({gradient: select.value, answer});
+    };
+    return folding(
+      this,
+      'isPredicting',
+      'predict',
+      {'data-card': 'predict'},
+      'Predict, then look',
+      soft('The gradients hide until you have committed to an answer.'),
+      row(select, button('Its gradient', ask)),
+      row(button('Paint the states of wires', () => app.predict({wires}))),
     );
   }
 
@@ -113,18 +70,8 @@ class Panel {
       (state) => app.data.states[state].form !== 'none' || app.data.states[state].glyph,
     );
     const line = (row) => {
-      const shape = new WireShape(
-        '',
-        [
-          [0, 0],
-          [44, 0],
-        ],
-        () => {},
-      );
-      shape.line = [
-        [44, 8],
-        [0, 8],
-      ];
+      const shape = new WireShape('', [[0, 0], [44, 0]], () => {});
+      shape.line = [[44, 8], [0, 8]];
       shape.redraw(row, 2.2);
       return el(
         '.svg',
@@ -135,98 +82,29 @@ class Panel {
         shape.mark,
       );
     };
-    return el(
-      'details',
-      {
-        class: 'card legend',
-        open: this.hasLegend ?? true,
-        ontoggle: (event) => {
-          this.hasLegend = event.target.open;
-        },
-      },
-      el('summary', {'data-key': 'legend'}, 'Lanes beside wires'),
-      ...found.map((state) =>
-        el(
-          'div',
-          {class: 'row'},
-          line(app.data.states[state]),
-          el('span', {}, app.data.states[state].title),
-        ),
-      ),
-    );
+    const at = {class: 'card legend', open: this.hasLegend ?? true};
+    const rows = found.map((state) => app.data.states[state]);
+    const lines = rows.map((each) => row(line(each), el('span', {}, each.title)));
+    return folding(this, 'hasLegend', 'legend', at, 'Lanes beside wires', ...lines);
   }
 
   // Every block and wire in words; each is a way to its reason.
   outline() {
     const {app} = this;
-    if (!this.hasOutline)
-      return el(
-        'details',
-        {
-          class: 'card',
-          'data-card': 'outline',
-          ontoggle: (event) => {
-            if (event.target.open) {
-              this.hasOutline = true;
-              app.draw();
-            }
-          },
-        },
-        el('summary', {'data-key': 'outline'}, 'Outline'),
-      );
-    const item = (key, text) =>
-      el(
-        'li',
-        {},
-        button(text, () => app.choose(key), {class: 'link', 'data-key': `outline ${key}`}),
-      );
-    return el(
-      'details',
-      {
-        class: 'card',
-        'data-card': 'outline',
-        open: true,
-        ontoggle: (event) => {
-          this.hasOutline = event.target.open;
-        },
-      },
-      el('summary', {'data-key': 'outline'}, 'Outline'),
-      el(
-        'ul',
-        {class: 'outline'},
-        ...app.order.map((path) =>
-          el(
-            'li',
-            {},
-            button(app.faces.get(path).group.getAttribute('aria-label'), () => app.choose(path), {
-              class: 'link',
-              'data-key': `outline ${path}`,
-            }),
-            el(
-              'ul',
-              {},
-              ...app
-                .wiresInto(path)
-                .map((key) => item(key, app.wires.get(key).shape.group.getAttribute('aria-label'))),
-            ),
-          ),
-        ),
-      ),
-    );
+    const item = (key, {group}, ...kids) => {
+      const at = {class: 'link', 'data-key': `outline ${key}`};
+      return el('li', {}, button(group.getAttribute('aria-label'), () => app.choose(key), at), ...kids);
+    };
+    const wires = (path) => app.wiresInto(path).map((key) => item(key, app.wires.get(key).shape));
+    const block = (path) => item(path, app.faces.get(path), el('ul', {}, ...wires(path)));
+    const list = this.hasOutline && el('ul', {class: 'outline'}, ...app.order.map(block));
+    const made = folding(this, 'hasOutline', 'outline', {'data-card': 'outline'}, 'Outline', list);
+    if (!list) made.addEventListener('toggle', () => this.hasOutline && app.draw());
+    return made;
   }
 
   keys() {
-    return el(
-      'details',
-      {
-        class: 'card',
-        open: this.hasKeys,
-        ontoggle: (event) => {
-          this.hasKeys = event.target.open;
-        },
-      },
-      el('summary', {'data-key': 'keys'}, 'Keys'),
-      facts(KEYS.map(([key, what]) => [el('kbd', {}, key), what])),
-    );
+    const rows = KEYS.map(([key, what]) => [el('kbd', {}, key), what]);
+    return folding(this, 'hasKeys', 'keys', {}, 'Keys', facts(rows));
   }
 }

@@ -145,7 +145,7 @@ class Ask {
       title: 'Once: then the answer is shown',
     });
     this.button = commit;
-    return [...kids, el('div', {class: 'row'}, sure, text), commit];
+    return [...kids, row(sure, text), commit];
   }
 
   title() {
@@ -165,8 +165,8 @@ class Ask {
   }
 
   numberFields() {
-    const put = (i) => (event) => {
-      this.given[i] = event.target.value;
+    const put = (i) => (value) => {
+      this.given[i] = value;
       this.button.disabled = !this.isReady;
     };
     const enter = (event) => {
@@ -174,38 +174,23 @@ class Ask {
     };
     const count = this.fields,
       labelled = (i) => (count > 1 ? `Your number ${i + 1}` : 'Your number');
+    const at = (i) => ({'aria-label': labelled(i), 'data-key': `guess ${i}`, 'data-guess': i});
     const field = (i) =>
       el('input', {
         type: 'text',
         size: 8,
         value: this.given[i] ?? '',
-        'data-key': `guess ${i}`,
-        'data-guess': i,
+        ...at(i),
         autocomplete: 'off',
-        'aria-label': labelled(i),
-        oninput: put(i),
+        oninput: (event) => put(i)(event.target.value),
         onkeydown: enter,
       });
-    const choice = (i) =>
-      el(
-        'select',
-        {'aria-label': labelled(i), 'data-key': `guess ${i}`, 'data-guess': i, onchange: put(i)},
-        ...['', ...Object.keys(SIGNS), 'None'].map((name) =>
-          el('option', {value: name, selected: name === this.given[i]}, name || '?'),
-        ),
-      );
-    const fields = Array.from({length: count}, (_, i) =>
-      this.form === 'sign' ? choice(i) : field(i),
-    );
+    const signs = ['', ...Object.keys(SIGNS), 'None'].map((name) => [name, name || '?']);
+    const sign = (i) => choice(at(i), signs, this.given[i], put(i));
+    const fields = Array.from({length: count}, (_, i) => (this.form === 'sign' ? sign : field)(i));
     const none = button('None', () => this.fill('None'), {title: 'No gradient at all'});
     const hasNone = this.kind === 'gradient' && this.form !== 'sign';
-    return el(
-      'div',
-      {class: 'row'},
-      this.form === 'decade' ? '10 to the power' : '',
-      ...fields,
-      hasNone && none,
-    );
+    return row(this.form === 'decade' ? '10 to the power' : '', ...fields, hasNone && none);
   }
 
   // Whether the answer is what a wrong belief gives: null for None, else numbers.
@@ -227,27 +212,22 @@ class Ask {
 
   painter() {
     const {app} = this;
+    const states = [['', '?'], ...this.offered.map((state) => [state, app.data.states[state].title])];
+    const paint = (key) => (state) => {
+      if (state) this.painted.set(key, state);
+      else this.painted.delete(key);
+      app.draw();
+    };
     const choose = (key) =>
-      el(
-        'select',
+      choice(
         {
           'aria-label': `State of wire ${app.short(key)}`,
           'data-key': `paint ${key}`,
           'data-paint': key,
-          onchange: (event) => {
-            this.painted.set(key, event.target.value || undefined);
-            if (!event.target.value) this.painted.delete(key);
-            app.draw();
-          },
         },
-        el('option', {value: ''}, '?'),
-        ...this.offered.map((state) =>
-          el(
-            'option',
-            {value: state, selected: this.painted.get(key) === state},
-            app.data.states[state].title,
-          ),
-        ),
+        states,
+        this.painted.get(key),
+        paint(key),
       );
     return [
       el('p', {}, 'What does each marked wire carry? Choose here, or click the wires.'),
@@ -275,23 +255,15 @@ class Ask {
   paintedBeside() {
     const {app, painted, what} = this,
       title = (state) => app.data.states[state].title;
-    const row = (key) => {
+    const line = (key) => {
       const isWrong = this.outcome.wrong.includes(key);
-      const cells = [title(painted.get(key)), title(this.found.get(key))];
-      return el(
-        'tr',
-        {class: isWrong ? 'wrong' : ''},
-        el('th', {scope: 'row'}, `${isWrong ? '✗' : '✓'} ${app.short(key)}`),
-        ...cells.map((text) => el('td', {}, text)),
-      );
+      const cells = [painted, this.found].map((states) => el('td', {}, title(states.get(key))));
+      const heading = el('th', {scope: 'row'}, `${isWrong ? '✗' : '✓'} ${app.short(key)}`);
+      return el('tr', {class: isWrong ? 'wrong' : ''}, heading, ...cells);
     };
     const head = ['wire', 'yours', 'actual'].map((text) => el('th', {scope: 'col'}, text));
-    return el(
-      'table',
-      {class: 'painted'},
-      el('thead', {}, el('tr', {}, ...head)),
-      el('tbody', {}, ...what.wires.map(row)),
-    );
+    const rows = [el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...what.wires.map(line))];
+    return el('table', {class: 'painted'}, ...rows);
   }
 
   // Where the reveal begins: the first wire that was painted wrong, in the order of backward.

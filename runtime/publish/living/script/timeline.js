@@ -112,54 +112,18 @@ class Timeline {
       name = (key) => (key ? app.short(key) : 'seed');
     if (terms.length > 1) {
       const rows = terms.map(([key, array]) =>
-        el(
-          'tr',
-          {},
-          el('th', {scope: 'row'}, name(key)),
-          el('td', {class: 'num'}, brief(array)),
-          el('td', {class: 'soft'}, share(array, total)),
-        ),
+        account({}, name(key), brief(array), el('td', {class: 'soft'}, share(array, total))),
       );
-      kids.push(
-        el(
-          'table',
-          {class: 'ledger'},
-          el('caption', {}, 'Σ of what arrives'),
-          el(
-            'tbody',
-            {},
-            ...rows,
-            el(
-              'tr',
-              {class: 'total'},
-              el('th', {scope: 'row'}, 'Σ'),
-              el('td', {class: 'num'}, brief(total)),
-              el('td', {}),
-            ),
-          ),
-        ),
-      );
+      const sum = account({class: 'total'}, 'Σ', brief(total), el('td', {}));
+      kids.push(accounts('Σ of what arrives', ...rows, sum));
     }
     const inputs = app.wiresInto(path);
-    if (app.isStopped(path))
-      kids.push(
-        el(
-          'p',
-          {},
-          '⊣ absorbs ',
-          el('b', {class: 'num'}, brief(total)),
-          '; nothing goes on: None.',
-        ),
-      );
-    else if (total && inputs.length) {
-      kids.push(
-        el(
-          'table',
-          {class: 'ledger'},
-          el('caption', {}, 'incoming × local = outgoing'),
-          el('tbody', {}, ...inputs.map((key) => this.product(path, key, total))),
-        ),
-      );
+    if (app.isStopped(path)) {
+      const absorbed = el('b', {class: 'num'}, brief(total));
+      kids.push(el('p', {}, '⊣ absorbs ', absorbed, '; nothing goes on: None.'));
+    } else if (total && inputs.length) {
+      const rows = inputs.map((key) => this.product(path, key, total));
+      kids.push(accounts('incoming × local = outgoing', ...rows));
     } else if (!inputs.length && terms.length <= 1) kids.push(facts([['arrives', full(total)]]));
     return el('div', {class: 'local'}, ...kids);
   }
@@ -174,7 +138,7 @@ class Timeline {
       local && !isPage
         ? `${brief(total)} × ${brief(local)} = ${brief(out)}`
         : `${brief(total)} → ${brief(out)}`;
-    return el('tr', {}, el('th', {scope: 'row'}, port), el('td', {class: 'num'}, text));
+    return account({}, port, text);
   }
 
   // ---- the bar ----
@@ -186,41 +150,18 @@ class Timeline {
       value: 0,
       'aria-label': 'Position of the timeline',
       'data-key': 'slider',
-      oninput: (event) => {
-        const position = +event.target.value;
-        this.pause();
-        this.go(position);
-      },
+      oninput: (event) => this.move(+event.target.value),
     });
     this.text = el('output', {class: 'what'});
     this.player = iconButton('play', () => this.toggle(), 'Play (Space)');
-    const step = (icon, by, name) =>
-      iconButton(
-        icon,
-        () => {
-          this.pause();
-          this.go(this.position + by);
-        },
-        name,
-      );
-    const speed = el(
-      'select',
-      {
-        'aria-label': 'Speed',
-        onchange: (event) => {
-          this.speed = +event.target.value;
-        },
-      },
-      ...[0.5, 1, 2, 4].map((x) => el('option', {value: x, selected: x === 1}, `${x}×`)),
-    );
-    const steps = el(
-      'select',
-      {
-        'aria-label': 'Steps',
-        'data-key': 'steps',
-        onchange: (event) => this.detail(event.target.value === 'operations'),
-      },
-      ...['blocks', 'operations'].map((each) => el('option', {value: each}, `by ${each}`)),
+    const step = (icon, by, name) => iconButton(icon, () => this.move(this.position + by), name);
+    const speeds = [0.5, 1, 2, 4].map((x) => [x, `${x}×`]);
+    const speed = choice({'aria-label': 'Speed'}, speeds, 1, (value) => { this.speed = +value; });
+    const steps = choice(
+      {'aria-label': 'Steps', 'data-key': 'steps'},
+      ['blocks', 'operations'].map((each) => [each, `by ${each}`]),
+      '',
+      (value) => this.detail(value === 'operations'),
     );
     return el(
       'div',
@@ -284,7 +225,7 @@ class Timeline {
     const [name, formula, array] = this.inside.step(path, phase, place);
     const arrives = phase === 'backward' ? [['g', full(this.arriving(path))]] : [];
     return [
-      el('p', {class: 'soft'}, `Operation ${part}`),
+      soft(`Operation ${part}`),
       el('p', {class: 'formula'}, `${name} = ${formula}`),
       facts([...arrives, [`= ${name}`, full(array)]]),
     ];
@@ -308,6 +249,12 @@ class Timeline {
     this.app.draw();
   }
 
+  // Go there, and stay.
+  move(position) {
+    this.pause();
+    this.go(position);
+  }
+
   toggle() {
     if (this.timer) this.pause();
     else this.play();
@@ -316,8 +263,7 @@ class Timeline {
   // Play what nobody pressed Play for; who wants less motion sees where it ends.
   show(from, until = this.events.length) {
     if (!matchMedia('(prefers-reduced-motion: reduce)').matches) return this.play(from, until);
-    this.pause();
-    this.go(until);
+    this.move(until);
   }
 
   play(from = this.isRunning ? this.position : 0, until = this.events.length) {
@@ -343,6 +289,14 @@ class Timeline {
     return Math.max(0, first);
   }
 }
+
+// A row of such a table.
+const account = (at, name, text, ...kids) =>
+  el('tr', at, el('th', {scope: 'row'}, name), el('td', {class: 'num'}, text), ...kids);
+
+// A table of numbers that add up, or lead from one to the other.
+const accounts = (title, ...rows) =>
+  el('table', {class: 'ledger'}, el('caption', {}, title), el('tbody', {}, ...rows));
 
 // The share that one term has of a sum, in percent.
 function share(part, total) {

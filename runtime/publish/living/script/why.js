@@ -48,7 +48,7 @@ class Why {
     const leaf = ports.map((port) => leaves[`${path}.${port}`]).find((each) => each?.rows);
     if (!leaf) return null;
     const [count] = leaf.shape, rest = count < leaf.rows ? ': the page does not have the others' : '';
-    return el('p', {class: 'soft'}, `These are the first ${count} of ${leaf.rows} rows${rest}.`);
+    return soft(`These are the first ${count} of ${leaf.rows} rows${rest}.`);
   }
 
   // The card of the chosen wire or block.
@@ -59,35 +59,13 @@ class Why {
     const wire = app.wires.get(chosen),
       face = app.faces.get(chosen);
     if (!wire && !face) return null;
-    const told = this.of(chosen),
-      close = button('×', () => app.choose(null), {
-        class: 'quiet close',
-        'aria-label': 'Close',
-        'data-key': 'close why',
-      });
-    kids.push(
-      el(
-        'header',
-        {},
-        el(
-          'h2',
-          {},
-          isBlock ? app.short(chosen) : `${app.short(wire.from)} → ${app.short(chosen)}`,
-        ),
-        close,
-      ),
-    );
-    if (isBlock)
-      kids.push(
-        el(
-          'p',
-          {class: 'soft'},
-          face.block[1] +
-            (face.block[9] && face.block[9] !== face.block[1] ? ` · ${face.block[9]}` : ''),
-        ),
-      );
-    else if (!app.hidden.has('states')) kids.push(this.chip(chosen));
-    if (isBlock) kids.push(this.rows(chosen));
+    const told = this.of(chosen);
+    const title = isBlock ? app.short(chosen) : `${app.short(wire.from)} → ${app.short(chosen)}`;
+    kids.push(closable(title, () => app.choose(null), 'close why'));
+    if (isBlock) {
+      const [, kind, , , , , , , , note] = face.block;
+      kids.push(soft(kind + (note && note !== kind ? ` · ${note}` : '')), this.rows(chosen));
+    } else if (!app.hidden.has('states')) kids.push(this.chip(chosen));
     if (told.sentence && !app.hidden.has('why'))
       kids.push(
         el('p', {class: 'verdict'}, told.sentence),
@@ -99,12 +77,8 @@ class Why {
   }
 
   chip(key) {
-    const row = this.app.stateRow(key);
-    return el(
-      'p',
-      {},
-      el('span', {class: `chip role-${row.role}`}, `${row.glyph || '●'} ${row.title}`),
-    );
+    const {role, glyph, title} = this.app.stateRow(key);
+    return el('p', {}, el('span', {class: `chip role-${role}`}, `${glyph || '●'} ${title}`));
   }
 
   wireRows(wire) {
@@ -138,28 +112,15 @@ class Why {
   routeRows({route, cutters}) {
     const {app} = this,
       kids = [];
-    const link = (text, key) =>
-      button(text, () => app.choose(key), {class: 'link', 'data-key': `route ${key}`});
+    const item = (path, sign, key) => {
+      const at = {class: 'link', 'data-key': `route ${key}`};
+      return el('li', {}, sign, button(app.short(path), () => app.choose(key), at));
+    };
+    const passed = route.map((path) => item(path, '', path));
+    const cut = cutters.map((key) => item(key, '⊣ ', app.wires.has(key) ? key : blockOf(key)));
     if (route.length > 1)
-      kids.push(
-        el('h3', {}, 'Route from the loss'),
-        el(
-          'ol',
-          {class: 'route'},
-          ...route.map((path) => el('li', {}, link(app.short(path), path))),
-        ),
-      );
-    if (cutters.length)
-      kids.push(
-        el('h3', {}, 'Cut at'),
-        el(
-          'ul',
-          {class: 'route'},
-          ...cutters.map((key) =>
-            el('li', {}, '⊣ ', link(app.short(key), app.wires.has(key) ? key : key.split('.')[0])),
-          ),
-        ),
-      );
+      kids.push(el('h3', {}, 'Route from the loss'), el('ol', {class: 'route'}, ...passed));
+    if (cut.length) kids.push(el('h3', {}, 'Cut at'), el('ul', {class: 'route'}, ...cut));
     return kids;
   }
 
@@ -196,6 +157,12 @@ class Why {
     const [x, y] = [face.block[4], face.block[5]];
     return [el('.circle', {cx: x, cy: y, r: 9}), el('.text', {x, y: y + 4}, place)];
   }
+}
+
+// The head of a card that can be closed.
+function closable(title, act, key) {
+  const at = {class: 'quiet close', 'aria-label': 'Close', 'data-key': key};
+  return el('header', {}, el('h2', {}, title), button('×', act, at));
 }
 
 // A list of names and what they are.

@@ -19,6 +19,40 @@ function button(text, act, at = {}) {
   return el('button', {type: 'button', 'data-key': text, onclick: act, ...at}, text);
 }
 
+function row(...kids) {
+  return el('div', {class: 'row'}, ...kids);
+}
+
+function soft(text) {
+  return el('p', {class: 'soft'}, text);
+}
+
+// A choice among [value, text]; act takes the value that is chosen.
+function choice(at, options, chosen, act) {
+  return el(
+    'select',
+    {...at, onchange: (event) => act(event.target.value)},
+    ...options.map(([value, text]) => el('option', {value, selected: value === chosen}, text)),
+  );
+}
+
+// A card that folds; a flag of its owner says whether it is open.
+function folding(owner, flag, key, at, title, ...kids) {
+  return el(
+    'details',
+    {
+      class: 'card',
+      open: owner[flag],
+      ...at,
+      ontoggle: (event) => {
+        owner[flag] = event.target.open;
+      },
+    },
+    el('summary', {'data-key': key}, title),
+    ...kids,
+  );
+}
+
 const ICONS = {
   play: 'M4 2L14 8L4 14Z',
   pause: 'M3 2H7V14H3ZM9 2H13V14H9Z',
@@ -35,18 +69,8 @@ const ICONS = {
 // A button with a drawn icon; its name is spoken and shown as a tip.
 function iconButton(icon, act, name) {
   const shape = el('.path', {d: ICONS[icon]});
-  return el(
-    'button',
-    {
-      type: 'button',
-      class: 'icon',
-      'aria-label': name,
-      title: name,
-      'data-key': name,
-      onclick: act,
-    },
-    el('.svg', {viewBox: '0 0 16 16', width: 16, height: 16, 'aria-hidden': 'true'}, shape),
-  );
+  const drawn = el('.svg', {viewBox: '0 0 16 16', width: 16, height: 16, 'aria-hidden': 'true'}, shape);
+  return button(drawn, act, {class: 'icon', 'aria-label': name, title: name, 'data-key': name});
 }
 
 // Replace what is inside an element. The focus stays on what has the same data-key; where that is
@@ -84,14 +108,12 @@ function write(element, text) {
 // An element of an array: integers and booleans are exact.
 function cell(array, i, digits) {
   if (array.t === 'bool') return array.d[i] ? 'true' : 'false';
-  return array.t.startsWith('float')
-    ? number(array.d[i], digits)
-    : String(array.d[i]).replace('-', '−');
+  return isFloat(array.t) ? number(array.d[i], digits) : String(array.d[i]).replace('-', '−');
 }
 
 function rowsOf(shape) {
-  const columns = shape.length ? shape[shape.length - 1] : 1;
-  return [columns ? shape.reduce((a, b) => a * b, 1) / columns : 0, columns];
+  const columns = shape.at(-1) ?? 1;
+  return [columns ? sizeOf(shape) / columns : 0, columns];
 }
 
 // The rows of an array as text; null if there are too many.
@@ -132,13 +154,8 @@ function amount(array, places) {
 function full(array) {
   const rows = array && array.s.length && grid(array, 8, 8);
   if (!rows || !rows.length) {
-    return el(
-      'span',
-      {class: 'num'},
-      array && array.s.length && array.d.length > 4
-        ? `${shapeText(array.s)}, ${brief(array)}`
-        : brief(array),
-    );
+    const isLong = array && array.s.length && array.d.length > 4;
+    return el('span', {class: 'num'}, (isLong ? `${shapeText(array.s)}, ` : '') + brief(array));
   }
   return el(
     'table',

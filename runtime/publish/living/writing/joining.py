@@ -99,31 +99,29 @@ def _joined(needs: Needs, parts: Iterable[str]) -> str:
 
 
 def minified(script: str) -> str:
-    """A script without comments, indentation, needless spaces and semicolons, and with ``let`` for
-    ``const``. Keeps line ends.
+    """A script in one line, without comments, needless spaces, commas and semicolons, and with
+    ``let`` for ``const``. Each of its statements ends with a semicolon or a brace.
 
     Template literals are kept as they are; they must not contain further template literals.
     """
     parts: list[str] = []
-    gap = ""
+    has_gap = False
     for token in _TOKEN.finditer(script):
         text = token.group()
         if token.lastgroup in ("space", "comment"):
-            gap = "\n" if "\n" in text or gap == "\n" else " "
+            has_gap = True
             continue
-        if text == "}" and parts and parts[-1] == ";":
-            parts[-1] = text  # no statement of the script is empty
+        if parts and text in ")]}" and parts[-1] in (";," if text == "}" else ","):
+            parts[-1] = text  # no statement of the script is empty, and no last element
         else:
-            if parts and gap:
-                parts[-1] += _separator(parts[-1][-1], text[0], gap)
+            if parts and has_gap:
+                parts[-1] += _separator(parts[-1][-1], text[0])
             parts.append("let" if text == "const" else text)
-        gap = ""
-    return re.sub(r"\n+", "\n", "".join(parts)) + "\n"
+        has_gap = False
+    return "".join(parts)
 
 
-def _separator(before: str, after: str, gap: str) -> str:
-    """What must stay of the space between two tokens."""
-    if gap == "\n":
-        return "" if before in "{,;([=?:&|" or after in ".?:&|)]," else "\n"
+def _separator(before: str, after: str) -> str:
+    """What must stay of the space between two tokens: each statement of the script has its end."""
     words = _WORD.match(before) and _WORD.match(after)
     return " " if words or (before in "+-" and after in "+-") else ""

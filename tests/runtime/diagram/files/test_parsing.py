@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files import parsing
-from gradwire.runtime.diagram.files.parsing import MAX_DEPTH, parse
-from gradwire.runtime.diagram.files.scanning import members, offset_of
+from gradwire.runtime.diagram.files.parsing import MAX_DEPTH, members, offset_of, parse
 
 
 @pytest.mark.parametrize(

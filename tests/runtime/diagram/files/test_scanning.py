@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import loads
-from gradwire.runtime.diagram.files import parsing, scanning
-from gradwire.runtime.diagram.files.parsing import parse
-from gradwire.runtime.diagram.files.scanning import (
+from gradwire.runtime.diagram.files import parsing
+from gradwire.runtime.diagram.files.parsing import (
     TextLimits,
     first_outside,
     members,
     object_closed,
+    parse,
     pieces,
     survey,
 )
@@ -30,7 +30,7 @@ VALUES = st.recursive(
 @pytest.fixture(params=[2, 4, 1 << 20], ids=str)
 def piece(request, monkeypatch):
     """The size of a piece."""
-    monkeypatch.setattr(scanning, "_PIECE", request.param)
+    monkeypatch.setattr(parsing, "_PIECE", request.param)
 
 
 def outside_of(text):
@@ -72,7 +72,7 @@ def objects_and_members(value):
 @given(value=VALUES)
 def test_strings_are_told_from_what_is_outside(size, value):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "_PIECE", size)
+        patch.setattr(parsing, "_PIECE", size)
         text = json.dumps(value, ensure_ascii=False)
         found = [bool(each) for piece in pieces(text) for each in piece.outside]
         assert found == outside_of(text)
@@ -93,13 +93,13 @@ def test_a_number_that_may_be_infinite_is_noticed(piece, number, may):
     text = f'{{"e1e9": [0.5, {number}, 2]}}'
     seen = survey(text, TextLimits(100, 100, 100)).may_overflow
     assert seen or not may
-    if scanning._PIECE > 4:
+    if parsing._PIECE > 4:
         assert seen == may
 
 
 @pytest.mark.parametrize("before", [0, 50, 150, 199, 200, 300])
 def test_digits_that_may_be_an_infinite_number_are_noticed_across_pieces(before, monkeypatch):
-    monkeypatch.setattr(scanning, "_PIECE", 310)
+    monkeypatch.setattr(parsing, "_PIECE", 310)
     limits = TextLimits(100, 100, 100)
     assert survey("[" + " " * before + "9" * 309 + "]", limits).may_overflow
     assert not survey("[" + " " * before + '"' + "9" * 309 + '", 9999]', limits).may_overflow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradwire.blocks.errors import ParameterError
-from gradwire.runtime.training.studies.values import parse_varied
+from gradwire.runtime.training.studies.varying import parse_varied
 
 
 @pytest.mark.parametrize(

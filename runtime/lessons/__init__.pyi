@@ -26,7 +26,7 @@ from gradwire.runtime.lessons.derivative.card import (
     VectorJacobian as VectorJacobian,
     derivative_card as derivative_card,
 )
-from gradwire.runtime.lessons.derivative.rules import port_name as port_name
+from gradwire.runtime.lessons.derivative.local import port_name as port_name
 from gradwire.runtime.lessons.expressions.facts import Facts as Facts, FlowFacts as FlowFacts
 from gradwire.runtime.lessons.expressions.goals import (
     GoalState as GoalState,

@@ -7,15 +7,147 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.calculus.choices.choice import SYSTEMS
+from gradwire.runtime.flow import dialects, ledger, loss_matrix
 from gradwire.runtime.flow.lazy import MANY, known_length
+from gradwire.runtime.flow.words.formatting import number, size
 from gradwire.runtime.publish.report import NO_LOSS, heading
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.flow import Badge, Flow, ObservedFlow, Verdict
+    from gradwire.runtime.flow import Badge, Dialects, Flow, ObservedFlow, Verdict
     from gradwire.runtime.publish.problems import Problem
+
+
+# The ledger's report: what adds up to each gradient, and losses against variables.
+
+
+def ledger_parts(observed: ObservedFlow) -> list[Part]:
+    """A table of shares by port and, with several losses, one of losses against variables.
+
+    A share is of the size of the sum; the shares of a port add up to 1.
+    """
+    run = observed.run()
+    if run is None:
+        return []
+    rows = []
+    for port, account in ledger(observed.program, run).items():
+        shares = account.shares
+        for entry in account.entries:
+            share = shares[entry.by]
+            shown = "-" if share is None else number(share)
+            rows.append((port, entry.by, size(entry.amount), shown))
+        if len(account.entries) > 1:
+            rows.append((port, "sum", size(account.total), ""))
+    parts: list[Part] = [
+        TextTable("Ledger", ("port", "from", "contribution", "share"), tuple(rows))
+    ]
+    if len(observed.losses) > 1:
+        parts.append(_matrix(observed))
+    return parts
+
+
+def ledger_json(observed: ObservedFlow) -> dict[str, Any]:
+    """``{"ledger": {port: …}, "matrix": {loss: {variable: …}}}``."""
+    run = observed.run()
+    accounts = {} if run is None else ledger(observed.program, run)
+    matrix = loss_matrix(observed)
+    return {
+        "ledger": {
+            port: {
+                "rows": [
+                    {"by": entry.by, "kind": entry.kind, "value": Tensor(entry.amount).to_json()}
+                    for entry in account.entries
+                ],
+                "sum": None if account.total is None else Tensor(account.total).to_json(),
+            }
+            for port, account in accounts.items()
+        },
+        "matrix": {
+            loss: {
+                name: {"rms": _json(rms), "cosine": _json(matrix.cosines[loss][name])}
+                for name, rms in row.items()
+            }
+            for loss, row in matrix.norms.items()
+        },
+    }
+
+
+def _matrix(observed: ObservedFlow) -> TextTable:
+    """In each cell the root mean square, and the cosine with the gradient of all losses."""
+    matrix = loss_matrix(observed)
+    rows = tuple(
+        (name, *(_cell(matrix.norms[a][name], matrix.cosines[a][name]) for a in matrix.losses))
+        for name in matrix.variables
+    )
+    return TextTable("Losses against variables: rms, cosine", ("variable", *matrix.losses), rows)
+
+
+def _cell(rms: float | None, cosine: float | None) -> str:
+    if rms is None:
+        return "None"
+    return number(rms) if cosine is None else f"{number(rms)}, {number(cosine)}"
+
+
+def _json(x: float | None) -> Any:
+    return None if x is None else Tensor(x).to_json()
+
+
+# Variables in the words of other systems, and what an optimiser would do with them.
+
+
+def dialect_table(observed: ObservedFlow) -> TextTable:
+    """A row a variable: what each system reports, and where SGD with weight decay ends.
+
+    A last column has the blocks at which systems differ, where there are any.
+    """
+    rows = []
+    reasons = []
+    for found in _by_variable(observed).values():
+        ends: dict[str, list[str]] = {}
+        for system in SYSTEMS:
+            ends.setdefault(found.fates[system][0].decayed, []).append(system)
+        fates = "; ".join(
+            f"{', '.join(systems)}: {end}" if len(ends) > 1 else end
+            for end, systems in ends.items()
+        )
+        rows.append((found.variable, *(report.says for report in found.reports), fates))
+        reasons.append(" ".join(filter(None, (report.because for report in found.reports))))
+    head: tuple[str, ...] = ("variable", *SYSTEMS, "with weight decay (SGD)")
+    if any(reasons):
+        head = (*head, "why they differ")
+        rows = [(*row, reason) for row, reason in zip(rows, reasons, strict=True)]
+    return TextTable("In other systems", head, tuple(rows))
+
+
+def dialects_json(observed: ObservedFlow) -> dict[str, Any]:
+    """``{variable: {system: {"says", "by", "optimisers": {name: {"plain", "decayed"}}}}}``.
+
+    ``because`` says why a system differs from what is shown here, where one does.
+    """
+    return {
+        name: {
+            report.system: {
+                "says": report.says,
+                "by": report.by,
+                **({"because": report.because} if report.because else {}),
+                "optimisers": {
+                    fate.optimiser: {"plain": fate.plain, "decayed": fate.decayed}
+                    for fate in found.fates[report.system]
+                },
+            }
+            for report in found.reports
+        }
+        for name, found in _by_variable(observed).items()
+    }
+
+
+def _by_variable(observed: ObservedFlow) -> dict[str, Dialects]:
+    return {name: dialects(observed, name) for name in observed.program.sources("variable")}
+
 
 FEW = 3
 """JSON about all wires has this many cutters, slots of a repair and blocks of a witness each."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.blocks.values import Tensor
-from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.calculus.choices.table import notes
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:

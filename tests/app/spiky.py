@@ -90,7 +90,7 @@ def headless() -> dict[str, object]:
     from gradwire.runtime.diagram import save
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow import Thresholds, diagnose, observe
-    from gradwire.runtime.publish.doctor import DoctorReport
+    from gradwire.runtime.publish.contracts import DoctorReport
     from gradwire.runtime.publish.flow_report import flow_report
     from gradwire.runtime.publish.text import plain
 

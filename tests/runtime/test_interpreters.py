@@ -67,8 +67,7 @@ def test_processes_are_started_in_one_place():
         },
         "runtime/programs/references.py": {"subprocess", "subprocess.run"},  # git
         "app/services/translation.py": {"subprocess", "subprocess.run"},  # Qt's, and no Python
-        "runtime/cli/desktop/desktop.py": {"sys.executable"},  # only named in a message
-        "runtime/cli/desktop/entries.py": {  # named in an entry; the desktop's own indexers
+        "runtime/cli/desktop/desktop.py": {  # named in an entry; the desktop's own indexers
             "subprocess", "subprocess.run", "sys.executable",
         },
     }  # fmt: skip

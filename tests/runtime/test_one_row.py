@@ -20,11 +20,11 @@ from gradwire.runtime.engine.plan.passes.scalars import NativeScalarTask
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.source import export_source, exported_files
+from gradwire.runtime.lessons.derivative.local import rules
 from gradwire.runtime.lessons.derivative.notation import PLAIN, FormulaText
-from gradwire.runtime.lessons.derivative.rules import rules
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish
-from gradwire.runtime.publish.living.writing.joining import Needs
+from gradwire.runtime.publish.living.writing.html import Needs
 from tests.runtime.interchange.export.comparing import compare
 from tests.runtime.interchange.export.examples import run
 from tests.runtime.publish.living import node

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradwire.app.canvas.state.formatting import dimensions, listed
 from gradwire.app.panels import labels, notation
 from gradwire.blocks.classes.docstrings import docstring
-from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.calculus.choices.table import notes
 from gradwire.runtime.flow import MANY
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from gradwire.blocks.errors import DTypeError, ShapeError
 from gradwire.runtime.calculus.dtypes import INTEGERS, checked_dtype
 from gradwire.runtime.calculus.kernels.adding import add_rows
-from gradwire.runtime.calculus.kernels.ordering import stable_order
-from gradwire.runtime.calculus.kernels.repeating import add_repeated, repeat, repeats
+from gradwire.runtime.calculus.kernels.ordering import add_repeated, repeat, repeats, stable_order
 from gradwire.runtime.calculus.primitives.base import BaseOps, axis_of, lengths_of
 from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value

@@ -19,7 +19,6 @@ from gradwire.runtime.cli.contracts import (
     outcomes_of,
     require_contracts,
 )
-from gradwire.runtime.cli.lessons import lesson_problems, note_problems
 from gradwire.runtime.cli.output import (
     CLEAN,
     PROBLEMS,
@@ -28,8 +27,8 @@ from gradwire.runtime.cli.output import (
     print_json,
     problems_code,
 )
+from gradwire.runtime.cli.places import lesson_problems, note_problems, training_problems
 from gradwire.runtime.cli.sessions import has_errors, open_session
-from gradwire.runtime.cli.training import training_problems
 from gradwire.runtime.diagram.files.storage import replace_file
 from gradwire.runtime.flow import (
     Check,
@@ -51,9 +50,14 @@ from gradwire.runtime.programs.reviews import (
 )
 from gradwire.runtime.programs.subjects import captured_subject
 from gradwire.runtime.progress_bars import bar
-from gradwire.runtime.publish.contracts import contract_lines, contracts_json, junit
-from gradwire.runtime.publish.doctor import finding_json
-from gradwire.runtime.publish.gradient_check import gradient_lines, gradients_json
+from gradwire.runtime.publish.contracts import (
+    contract_lines,
+    contracts_json,
+    finding_json,
+    gradient_lines,
+    gradients_json,
+    junit,
+)
 from gradwire.runtime.publish.printable import visible
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.report import check_json

@@ -19,7 +19,7 @@ from gradwire.runtime.cli.contracts import contracts_for, contracts_in_paths
 from gradwire.runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
 from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
 from gradwire.runtime.flow import diagnose, reassurance
-from gradwire.runtime.publish.doctor import DoctorReport
+from gradwire.runtime.publish.contracts import DoctorReport
 from gradwire.runtime.publish.text import show
 
 

@@ -19,9 +19,13 @@ from gradwire.runtime.cli.sessions import choose_losses, choose_wires, has_error
 from gradwire.runtime.flow import ObservedFlow, contracts_of, observe, with_fix
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.badges import badges
-from gradwire.runtime.publish.dialects import dialect_table, dialects_json
-from gradwire.runtime.publish.flow_report import flow_report
-from gradwire.runtime.publish.ledger import ledger_json, ledger_parts
+from gradwire.runtime.publish.flow_report import (
+    dialect_table,
+    dialects_json,
+    flow_report,
+    ledger_json,
+    ledger_parts,
+)
 from gradwire.runtime.publish.text import show
 
 

@@ -13,7 +13,7 @@ from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_sessio
 from gradwire.runtime.lessons.quiz.asking import quiz as questions_of
 from gradwire.runtime.lessons.quiz.question import Question, QuestionKind
 from gradwire.runtime.publish import quiz as formats
-from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
+from gradwire.runtime.publish.quiz import QuestionDiagrams
 from gradwire.runtime.publish.text import show
 
 if TYPE_CHECKING:

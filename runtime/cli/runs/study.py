@@ -14,8 +14,14 @@ from gradwire.runtime.cli.engines import opened_engine
 from gradwire.runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
 from gradwire.runtime.cli.studies.trainings import StudyJob, StudyPlaces, results_of, write_results
-from gradwire.runtime.cli.studies.variants import variants_job, variants_json, variants_parts
-from gradwire.runtime.cli.studies.varied import varied_job, varied_json, varied_parts
+from gradwire.runtime.cli.studies.variants import (
+    variants_job,
+    variants_json,
+    variants_parts,
+    varied_job,
+    varied_json,
+    varied_parts,
+)
 from gradwire.runtime.diagram.files.parsing import parse
 from gradwire.runtime.diagram.files.storage import text_of
 from gradwire.runtime.engine.session.engines import EngineChoice

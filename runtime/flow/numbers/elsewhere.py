@@ -20,9 +20,8 @@ from gradwire.blocks.values import PortLiteral
 from gradwire.runtime.calculus import Value
 from gradwire.runtime.calculus.choices.choice import Choice, Site
 from gradwire.runtime.calculus.choices.definitions.systems import defines, forward_in
-from gradwire.runtime.calculus.choices.markdown import choices_of
 from gradwire.runtime.calculus.choices.points import subnormal
-from gradwire.runtime.calculus.choices.table import SUBNORMAL
+from gradwire.runtime.calculus.choices.table import SUBNORMAL, choices_of
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
 from gradwire.runtime.engine.compiled import Request, compile_request

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError, RunError
-from gradwire.runtime.calculus.choices.markdown import notes
+from gradwire.runtime.calculus.choices.table import notes
 from gradwire.runtime.diagram.paths import InstancePath
 from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.gradient_check import Check, check_gradients

@@ -20,9 +20,8 @@ from gradwire.runtime.lessons.expressions.goals import asked_in
 from gradwire.runtime.lessons.notes import note_text, with_numbers
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.drawn.picture import pictures
+from gradwire.runtime.publish.living.drawn.picture import pictures, shown_views
 from gradwire.runtime.publish.living.drawn.svg import svg
-from gradwire.runtime.publish.living.drawn.views import shown_views
 from gradwire.runtime.publish.living.lesson import FOR_ANYONE, Exercise
 from gradwire.runtime.publish.living.writing.html import page, picture_page
 

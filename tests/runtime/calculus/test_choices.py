@@ -14,8 +14,14 @@ from gradwire.blocks.errors import ShapeError
 from gradwire.blocks.registry import registry
 from gradwire.runtime.calculus.choices.choice import SYSTEMS, Choice, Site
 from gradwire.runtime.calculus.choices.definitions.systems import defines
-from gradwire.runtime.calculus.choices.markdown import choices_of, conventions, notes, table
-from gradwire.runtime.calculus.choices.table import CHOICES, OPTIMISERS
+from gradwire.runtime.calculus.choices.table import (
+    CHOICES,
+    OPTIMISERS,
+    choices_of,
+    conventions,
+    notes,
+    table,
+)
 from gradwire.runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 if TYPE_CHECKING:

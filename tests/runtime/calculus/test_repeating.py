@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwire.runtime.calculus.kernels.repeating import repeats
+from gradwire.runtime.calculus.kernels.ordering import repeats
 from gradwire.runtime.calculus.primitives import gather
 from gradwire.runtime.calculus.primitives.gather import SCATTER_ADD, TAKE
 

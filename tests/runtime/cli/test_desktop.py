@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gradwire.app.services.examples import ASSETS
-from gradwire.runtime.cli.desktop.entries import INDEXES, RECORD, SOURCES, quoted
+from gradwire.runtime.cli.desktop.desktop import INDEXES, RECORD, SOURCES, quoted
 
 pytestmark = pytest.mark.skipif(
     sys.platform in ("darwin", "win32"), reason="desktop entries are of Linux alone"

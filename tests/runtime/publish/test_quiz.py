@@ -16,8 +16,7 @@ from gradwire.runtime.build import add, build, constant, loss, mul, variable
 from gradwire.runtime.engine import Session
 from gradwire.runtime.lessons.quiz.asking import quiz
 from gradwire.runtime.lessons.quiz.question import AnswerOption, Question, QuestionKind
-from gradwire.runtime.publish.question_diagrams import QuestionDiagrams
-from gradwire.runtime.publish.quiz import aiken, gift, moodle, said, with_values
+from gradwire.runtime.publish.quiz import QuestionDiagrams, aiken, gift, moodle, said, with_values
 from tests.examples.gallery import diagram
 from tests.runtime.publish.gift_reader import read_gift
 

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from gradwire.blocks.block import Opaque, Source
 from gradwire.blocks.elementwise import Elementwise
+from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
 from gradwire.blocks.library.pages import PageInput, Scan
+from gradwire.blocks.library.views import ViewBlock
 from gradwire.runtime.diagram.layout.arranging import arrangement
 from gradwire.runtime.diagram.layout.graph import BlockFace, ShownSizes
 from gradwire.runtime.diagram.layout.measures import FOOT, HEADER
 from gradwire.runtime.diagram.model import MAIN, PLAIN, ports
 from gradwire.runtime.diagram.pages import used_by, uses_made
 from gradwire.runtime.diagram.paths import ROOT, InstancePath, PortName
+from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.flat import COMPILED
 from gradwire.runtime.flow.words.formatting import number
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.notes import asks
 from gradwire.runtime.publish.living.lesson import text_parts
 from gradwire.runtime.views.drawings import data_uri, drawing
+from gradwire.runtime.views.views import Views
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
@@ -34,6 +38,22 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.lessons.texts import TextSlot
     from gradwire.runtime.views.pictures import Picture
+
+
+# What views show on published pages: pictures of the numbers that the file has.
+
+
+def shown_views(diagram: Diagram) -> dict[InstancePath, Picture]:
+    """The pictures of a diagram's views, by path; none if nothing can be run."""
+    pages = diagram.pages.values()
+    if not any(isinstance(block, ViewBlock) for page in pages for block in page.blocks.values()):
+        return {}
+    try:
+        session = Session(diagram, partial=True)
+        return Views().pictures(diagram, session.program, session.run().values)
+    except GradwireError:
+        return {}
+
 
 Json = Any
 _ROWS, _COLUMNS = 3, 4

@@ -6,14 +6,216 @@ import base64
 import hashlib
 import json
 import re
+import zlib
+from collections.abc import Collection, Iterable, Mapping
 from html import escape, unescape
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gradwire.runtime.lessons.texts import unmarked
-from gradwire.runtime.publish.living.computing.kernels import source
-from gradwire.runtime.publish.living.writing.compact import compacted
-from gradwire.runtime.publish.living.writing.joining import Needs, minified, page_script
-from gradwire.runtime.publish.living.writing.packing import UNPACK, packed
+from gradwire.runtime.publish.living.computing.kernels import kernel_parts, loops, source
+from gradwire.runtime.publish.living.reasons import words
+from gradwire.runtime.publish.living.writing.repeats import compacted
+
+# Texts packed for a page: deflated, and written in 91 printable characters.
+#
+# Two characters hold 13 bits, or 14 where those are few enough (basE91, J. Henke), which takes 8 %
+# less than base64. ``<``, ``&`` and ``"`` are not among them: what is packed ends no element, and
+# needs no escapes.
+
+ALPHABET = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"&<')
+_BASE = len(ALPHABET)
+_FEW = 88
+"""Values of 13 bits up to which one bit more fits into two characters: 91² − 2¹³ − 1."""
+
+UNPACK = """const LETTERS = Array.from({length: 94}, (_, k) => String.fromCharCode(k + 33))
+  .filter((letter) => !'"&<'.includes(letter)).join('');
+function bytesOf(text) {
+  const bytes = [];
+  let held = 0, bits = 0;
+  for (let at = 0; at < text.length; at += 2) {
+    const low = LETTERS.indexOf(text[at]);
+    if (at + 1 === text.length) {
+      bytes.push((held | (low << bits)) & 255);
+      break;
+    }
+    const pair = low + 91 * LETTERS.indexOf(text[at + 1]);
+    held |= pair << bits;
+    bits += (pair & 8191) > 88 ? 13 : 14;
+    for (; bits > 7; bits -= 8, held >>= 8) bytes.push(held & 255);
+  }
+  return Uint8Array.from(bytes);
+}
+"""
+"""The script that reads it back."""
+
+
+def packed(text: str) -> str:
+    """A text as deflated UTF-8: the same text always gives the same."""
+    deflate = zlib.compressobj(9, memLevel=9)
+    return _letters(deflate.compress(text.encode()) + deflate.flush())
+
+
+def unpacked(text: str) -> str:
+    """The text that was packed; raises ValueError or zlib.error for what was not."""
+    return zlib.decompress(_bytes(text)).decode()
+
+
+def _letters(data: bytes) -> str:
+    found = []
+    held = bits = 0
+    for byte in data:
+        held |= byte << bits
+        bits += 8
+        if bits > 13:
+            few = held & 8191 <= _FEW
+            pair = held & (16383 if few else 8191)
+            held >>= 14 if few else 13
+            bits -= 14 if few else 13
+            found += [ALPHABET[pair % _BASE], ALPHABET[pair // _BASE]]
+    if bits:
+        found.append(ALPHABET[held % _BASE])
+        if bits > 7 or held >= _BASE:
+            found.append(ALPHABET[held // _BASE])
+    return "".join(found)
+
+
+def _bytes(text: str) -> bytes:
+    found = bytearray()
+    held = bits = 0
+    for at in range(0, len(text), 2):
+        low = ALPHABET.index(text[at])
+        if at + 1 == len(text):
+            found.append((held | low << bits) & 255)
+            break
+        pair = low + _BASE * ALPHABET.index(text[at + 1])
+        held |= pair << bits
+        bits += 14 if pair & 8191 <= _FEW else 13
+        while bits > 7:
+            found.append(held & 255)
+            held >>= 8
+            bits -= 8
+    return bytes(found)
+
+
+# Joins the parts of the page's script, and leaves out comments and space.
+
+ARRAY_PARTS = ("arrays.js", "drawn.js", "compact.js")
+"""What kernels are made with."""
+LOOP_PARTS = ("loops/tables.js", "loops/loops.js")
+"""What a page of long loops has besides."""
+PARTS = (
+    "tape.js",
+    "states.js",
+    "sentences.js",
+    "reasons/blocks.js",
+    "reasons/contributions.js",
+    "reasons/flat.js",
+    "reasons/origins.js",
+    "reasons/numeric.js",
+    "engine.js",
+)
+"""Steps and the sentences about them: with the kernels, what tests run without a page."""
+PAGE_PARTS = (
+    "words.js",
+    "picture.js",
+    "face.js",
+    "camera.js",
+    "why.js",
+    "inside.js",
+    "timeline.js",
+    "controls.js",
+    "conditions.js",
+    "judging.js",
+    "beliefs.js",
+    "predict.js",
+    "drawing.js",
+    "panel.js",
+    "keyboard.js",
+    "page.js",
+)
+"""What draws the page and listens to the reader; in this order."""
+LESSON_PARTS = ("answers.js", "lesson.js")
+"""What a page of a lesson has besides."""
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+    |(?P<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)
+    |(?P<space>\s+)
+    |(?P<regex>(?<=[(,=:!&|?{;]\s)/(?![*/])(?:[^/\\\n\[]|\\.|\[[^\]]*\])+/\w*
+        |(?<=[(,=:!&|?{;])/(?![*/])(?:[^/\\\n\[]|\\.|\[[^\]]*\])+/\w*)
+    |(?P<word>[\w$]+)
+    |(?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORD = re.compile(r"[\w$]")
+
+
+class Needs(NamedTuple):
+    """What a diagram needs of the script; everything where it isn't said."""
+
+    computed: Collection[str] | None = None
+    """Names of primitives."""
+    kinds: Collection[str] | None = None
+    """Types of blocks."""
+    foreign: Mapping[str, str] = MappingProxyType({})
+    """The expressions of primitives of plug-ins."""
+    loops: bool = True
+    """Whether there is what repeats."""
+
+
+EVERYTHING = Needs()
+
+
+def engine_script(needs: Needs = EVERYTHING) -> str:
+    """The script that computes diagrams, and says why."""
+    return _joined(needs, PARTS)
+
+
+def page_script(has_lesson: bool, needs: Needs = EVERYTHING) -> str:
+    """The whole script of a page."""
+    drawing = (*PAGE_PARTS[:-1], *LESSON_PARTS * has_lesson, PAGE_PARTS[-1])
+    return _joined(needs, PARTS + drawing)
+
+
+def _joined(needs: Needs, parts: Iterable[str]) -> str:
+    parts = (*ARRAY_PARTS, *kernel_parts(needs.computed), *LOOP_PARTS * needs.loops, *parts)
+    script = "".join(minified(source(part)) for part in parts)
+    return (
+        "'use strict';\n"
+        + loops(needs.computed, needs.foreign)
+        + words(script, needs.kinds)
+        + script
+    )
+
+
+def minified(script: str) -> str:
+    """A script in one line, without comments, needless spaces, commas and semicolons, and with
+    ``let`` for ``const``. Each of its statements ends with a semicolon or a brace.
+
+    Template literals are kept as they are; they must not contain further template literals.
+    """
+    parts: list[str] = []
+    has_gap = False
+    for token in _TOKEN.finditer(script):
+        text = token.group()
+        if token.lastgroup in ("space", "comment"):
+            has_gap = True
+            continue
+        if parts and text in ")]}" and parts[-1] in (";," if text == "}" else ","):
+            parts[-1] = text  # no statement of the script is empty, and no last element
+        else:
+            if parts and has_gap:
+                parts[-1] += _separator(parts[-1][-1], text[0])
+            parts.append("let" if text == "const" else text)
+        has_gap = False
+    return "".join(parts)
+
+
+def _separator(before: str, after: str) -> str:
+    """What must stay of the space between two tokens: each statement of the script has its end."""
+    words = _WORD.match(before) and _WORD.match(after)
+    return " " if words or (before in "+-" and after in "+-") else ""
+
 
 PICTURE_STYLE = "picture.css"
 PAGE_STYLE = "page.css"

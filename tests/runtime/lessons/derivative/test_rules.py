@@ -7,8 +7,8 @@ import pytest
 
 from gradwire.blocks.registry import registry
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.lessons.derivative.local import rules
 from gradwire.runtime.lessons.derivative.notation import LONGEST
-from gradwire.runtime.lessons.derivative.rules import rules
 
 RNG = np.random.default_rng(0)
 

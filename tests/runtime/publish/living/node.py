@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from gradwire.runtime.publish.living.writing.compact import compacted
-from gradwire.runtime.publish.living.writing.joining import EVERYTHING, Needs, engine_script
+from gradwire.runtime.publish.living.writing.html import EVERYTHING, Needs, engine_script
+from gradwire.runtime.publish.living.writing.repeats import compacted
 
 FOLDER = Path(__file__).parent
 NODE = shutil.which("node") or shutil.which("nodejs")

@@ -12,8 +12,8 @@ import pytest
 
 import gradwire as gw
 from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.writing.compact import compacted
 from gradwire.runtime.publish.living.writing.html import page
+from gradwire.runtime.publish.living.writing.repeats import compacted
 from tests.runtime.publish.living.hard import hard_cases
 from tests.runtime.publish.living.node import NODE, compared
 from tests.runtime.publish.living.oracle import cases, work_of

@@ -17,7 +17,7 @@ from gradwire.runtime.flow.numbers import flat_spots, remedies
 from gradwire.runtime.publish.living.computing.verification import verify
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.reasons import block_data
-from gradwire.runtime.publish.living.writing.joining import page_script
+from gradwire.runtime.publish.living.writing.html import page_script
 from tests.runtime.flow.test_disagreements import compared as disagreeing
 from tests.runtime.flow.test_disagreements import net, of_w
 from tests.runtime.publish.living.hard import hard_cases, specimens

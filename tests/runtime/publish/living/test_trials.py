@@ -12,8 +12,7 @@ from gradwire.runtime.diagram.model import Note
 from gradwire.runtime.engine.lowering import lower
 from gradwire.runtime.lessons.texts import parse_text
 from gradwire.runtime.publish.living.computing.switches import switches_of
-from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.trials import PageTrials
+from gradwire.runtime.publish.living.data import PageTrials, living_data
 from tests.runtime.publish.living.script.pages import ASSETS
 
 

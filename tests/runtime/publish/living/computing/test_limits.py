@@ -14,7 +14,7 @@ from gradwire.blocks.registry import registry
 from gradwire.runtime.build import block, build, constant, loss, variable
 from gradwire.runtime.calculus import Primitive
 from gradwire.runtime.diagram import Diagram
-from gradwire.runtime.publish.living.computing import limits
+from gradwire.runtime.publish.living import data as limits
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish, published
 from tests.runtime.publish.living.node import NODE, run

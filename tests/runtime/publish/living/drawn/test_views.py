@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import gradwire as gw
 from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.drawn.picture import shown_views
 from gradwire.runtime.publish.living.publishing import publish, still
 
 if TYPE_CHECKING:

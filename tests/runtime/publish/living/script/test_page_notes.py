@@ -18,7 +18,7 @@ from gradwire.runtime.lessons.amounts import fixed
 from gradwire.runtime.lessons.expressions.facts import Facts
 from gradwire.runtime.lessons.notes import note_text, with_numbers
 from gradwire.runtime.publish.living.computing.switches import switches_of
-from gradwire.runtime.publish.living.drawn.views import shown_views
+from gradwire.runtime.publish.living.drawn.picture import shown_views
 from gradwire.runtime.publish.living.publishing import publish
 from tests.runtime.publish.living.script.pages import ASSETS
 from tests.runtime.publish.living.script.test_page import assert_quiet, opened

@@ -15,7 +15,7 @@ from gradwire.runtime.flow import observe
 from gradwire.runtime.publish.living.computing.numbers import numbers
 from gradwire.runtime.publish.living.computing.switches import switches_of
 from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.writing.joining import engine_script
+from gradwire.runtime.publish.living.writing.html import engine_script
 from tests.runtime.publish.living.oracle import results
 from tests.runtime.publish.living.script.pages import EXAMPLES
 

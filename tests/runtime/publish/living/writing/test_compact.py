@@ -14,10 +14,9 @@ from gradwire.blocks.values import Tensor
 from gradwire.runtime.build import block, build, loss, variable
 from gradwire.runtime.diagram import load
 from gradwire.runtime.engine import Session
-from gradwire.runtime.publish.living.computing.initial import initial_data
 from gradwire.runtime.publish.living.computing.numbers import numbers
-from gradwire.runtime.publish.living.data import living_data
-from gradwire.runtime.publish.living.writing.compact import compacted
+from gradwire.runtime.publish.living.data import initial_data, living_data
+from gradwire.runtime.publish.living.writing.repeats import compacted
 from tests.runtime.publish.living.node import NODE, run
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")

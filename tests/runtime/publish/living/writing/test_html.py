@@ -19,9 +19,8 @@ from gradwire.runtime.diagram.lesson import Lesson, ShowStep
 from gradwire.runtime.publish import living
 from gradwire.runtime.publish.living.data import living_data
 from gradwire.runtime.publish.living.publishing import publish, still
-from gradwire.runtime.publish.living.writing import packing
-from gradwire.runtime.publish.living.writing.html import page, source_hash
-from gradwire.runtime.publish.living.writing.joining import page_script
+from gradwire.runtime.publish.living.writing.html import packed, page, page_script, source_hash
+from gradwire.runtime.publish.living.writing.html import unpacked as unpack
 
 ASSETS = Path(__file__).parents[5] / "assets"
 EXAMPLES = sorted(ASSETS.glob("diagrams/*.json"))
@@ -56,7 +55,7 @@ def small(**changes: Any) -> Diagram:
 def unpacked(html: str, id: str) -> str:
     """The text of a packed part of a page."""
     (found,) = re.findall(f'id="{id}">([^<]*)<', html)
-    return packing.unpacked(found)
+    return unpack(found)
 
 
 def policy(html: str) -> str:
@@ -71,8 +70,8 @@ def test_a_page_may_run_its_own_script_and_nothing_else() -> None:
     reader = Reader(html)
     scripts = [text for tag, text in reader.texts if tag == "script"]
     assert len(scripts) == 4 and source_hash(scripts[3]) in policy(html)
-    for packed in ("look", "code"):
-        assert source_hash(unpacked(html, packed)) in policy(html)
+    for part in ("look", "code"):
+        assert source_hash(unpacked(html, part)) in policy(html)
     styles = [text for tag, text in reader.texts if tag == "style"]
     assert [source_hash(style) in policy(html) for style in styles] == [True]
     for _, attributes in reader.tags:
@@ -81,8 +80,8 @@ def test_a_page_may_run_its_own_script_and_nothing_else() -> None:
 
 def test_a_packed_text_comes_back() -> None:
     for text in ("", "a", "∂ é" * 300, NASTY, *(str(7**k) for k in range(40))):
-        assert packing.unpacked(packing.packed(text)) == text
-    assert not set(packing.packed(NASTY)) & set('"&<\n')
+        assert unpack(packed(text)) == text
+    assert not set(packed(NASTY)) & set('"&<\n')
 
 
 def test_titles_are_harmless() -> None:

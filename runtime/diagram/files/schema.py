@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pydantic import json_schema as pydantic_schema
@@ -49,7 +51,8 @@ _TENSOR_REFERENCE = {
 def json_schema() -> dict[str, Any]:
     """The schema (2020-12) of the current file version, for text editors and other programs.
 
-    Blocks of types that are not installed may have any fields.
+    Blocks of types that are not installed may have any fields. What does not follow from classes
+    or limits is in ``schema.json``.
     """
     classes = registry().classes
     generated = {
@@ -57,53 +60,36 @@ def json_schema() -> dict[str, Any]:
         for name, cls in classes.items()
     }
     nested = {k: v for schema in generated.values() for k, v in schema.get("$defs", {}).items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Gradwire diagram",
-        "type": "object",
-        "properties": {
-            FIELD: {"const": VERSION},
-            "title": {"type": "string"},
-            "description": {"type": "string"},
-            "contracts": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Gradient contracts, such as flows(loss -> encoder/*).",
-            },
-            "views": {
-                "description": "Bookmarks by name, in order.",
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/name"},
-                "additionalProperties": {"$ref": "#/$defs/view"},
-            },
-            "lesson": {"$ref": "#/$defs/Lesson"},
-            "training": {"$ref": "#/$defs/Training"},
-            "comparison": {"$ref": "#/$defs/Comparison"},
-            "tensors": {"type": "string", "pattern": r"^[^/\\:]+\.safetensors$"},
-            "pages": {
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/name"},
-                "additionalProperties": {"$ref": "#/$defs/page"},
-            },
-        },
-        "required": [FIELD, "pages"],
-        "additionalProperties": False,
-        "$defs": nested
-        | _definitions(Lesson)
-        | _definitions(Training)
-        | _definitions(Comparison)
-        | _DEFINITIONS
-        | {
-            "block": {
-                "type": "object",
-                "properties": {"type": {"type": "string"}},
-                "required": ["type"],
-                "allOf": [_when_of_type(name) for name in classes],
-            },
-        }
-        | {f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()}
-        | {"variable": _without_type(_block(Variable, generated[Variable.type_name()]))},
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("schema.json").read_bytes())
+    found["properties"][FIELD] = {"const": VERSION}
+    of_type = [_when_of_type(name) for name in classes]
+    block = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+    found["$defs"] = {
+        **nested,
+        **_definitions(Lesson),
+        **_definitions(Training),
+        **_definitions(Comparison),
+        **_limited(found["$defs"]),
+        "block": {**block, "allOf": of_type},
+        **{f"block-{name}": _block(cls, generated[name]) for name, cls in classes.items()},
+        "variable": _without_type(_block(Variable, generated[Variable.type_name()])),
     }
+    return found
+
+
+def _limited(definitions: dict[str, Any]) -> dict[str, Any]:
+    """The definitions of ``schema.json`` with the limits of what they define."""
+    definitions["name"]["maxLength"] = MAX_LENGTH
+    definitions["literal"]["anyOf"][1:1] = [_NONFINITE, _TENSOR_REFERENCE]
+    definitions["colour"]["enum"] = list(COLOURS)
+    definitions["style"]["properties"]["size"]["prefixItems"] += (
+        {"type": "number", "minimum": least, "maximum": most}
+        for least, most in zip(LEAST_SIZE, MOST_SIZE, strict=True)
+    )
+    route = definitions["page"]["properties"]["routes"]["additionalProperties"]
+    route["items"] |= {"minimum": -FARTHEST, "maximum": FARTHEST}
+    route["maxItems"] = MAX_ROUTE
+    return definitions
 
 
 def _definitions(model: type[BaseModel]) -> dict[str, Any]:
@@ -120,127 +106,6 @@ _WRITTEN: dict[str, Any] = {
     "type": "string",
     "maxLength": MAX_WRITTEN,
     "description": "Where the program that the block was imported from has it, as model.py:42.",
-}
-_DEFINITIONS: dict[str, Any] = {
-    "name": {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": MAX_LENGTH,
-        "pattern": "^[^./:= ]([^./:=]*[^./:= ])?$",
-    },
-    "port": {"type": "string", "pattern": r"^[^.]+\..+$"},
-    "place": {
-        "type": "array",
-        "items": {"type": "number"},
-        "minItems": 2,
-        "maxItems": 2,
-        "description": "x and y in px; y points down.",
-    },
-    "literal": {
-        "description": "The value of an input that has no wire.",
-        "anyOf": [
-            {"type": ["number", "boolean", "array"]},
-            _NONFINITE,
-            _TENSOR_REFERENCE,
-            {
-                "type": "object",
-                "properties": {"dtype": {"type": "string"}, "value": True},
-                "required": ["dtype", "value"],
-                "additionalProperties": False,
-            },
-        ],
-    },
-    "view": {
-        "type": "object",
-        "properties": {
-            "page": {"type": "string"},
-            "at": {"$ref": "#/$defs/place", "description": "The middle of the canvas."},
-            "zoom": {"type": "number", "exclusiveMinimum": 0, "description": "1 is 100 %."},
-        },
-        "additionalProperties": False,
-    },
-    "colour": {"enum": list(COLOURS)},
-    "style": {
-        "type": "object",
-        "properties": {
-            "colour": {"$ref": "#/$defs/colour"},
-            "collapsed": {
-                "type": "boolean",
-                "description": "Whether the block is shown as its title bar alone.",
-            },
-            "size": {
-                "type": "array",
-                "prefixItems": [
-                    {"type": "number", "minimum": least, "maximum": most}
-                    for least, most in zip(LEAST_SIZE, MOST_SIZE, strict=True)
-                ],
-                "items": False,
-                "minItems": 2,
-                "description": "Width and height of a view, px.",
-            },
-        },
-        "additionalProperties": False,
-    },
-    "note": {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "at": {"$ref": "#/$defs/place"},
-            "width": {"type": "number"},
-            "height": {"type": "number"},
-            "frame": {"type": "boolean"},
-            "colour": {"$ref": "#/$defs/colour"},
-        },
-        "additionalProperties": False,
-    },
-    "page": {
-        "type": "object",
-        "properties": {
-            "blocks": {
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/name"},
-                "additionalProperties": {"$ref": "#/$defs/block"},
-            },
-            "wires": {
-                "description": "The output that drives each wired input, by input.",
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/port"},
-                "additionalProperties": {"$ref": "#/$defs/port"},
-            },
-            "layout": {
-                "description": "Positions of blocks by name, and bends of wires by input.",
-                "type": "object",
-                "patternProperties": {
-                    r"\.": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}
-                },
-                "additionalProperties": {"$ref": "#/$defs/place"},
-            },
-            "routes": {
-                "description": "How square wires run, by input: the x of the first vertical "
-                "stretch, the y of the horizontal stretch that follows, and so on.",
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/port"},
-                "additionalProperties": {
-                    "type": "array",
-                    "items": {"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST},
-                    "minItems": 1,
-                    "maxItems": MAX_ROUTE,
-                },
-            },
-            "styles": {
-                "description": "How blocks look, by name, where not as their types do.",
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/name"},
-                "additionalProperties": {"$ref": "#/$defs/style"},
-            },
-            "notes": {
-                "type": "object",
-                "propertyNames": {"$ref": "#/$defs/name"},
-                "additionalProperties": {"$ref": "#/$defs/note"},
-            },
-        },
-        "additionalProperties": False,
-    },
 }
 
 

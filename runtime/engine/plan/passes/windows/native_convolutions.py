@@ -48,6 +48,8 @@ def are_planes(x: Array) -> bool:
 
 def copying(target: Array, source: Array) -> Step:
     """Copies images to images of any dtype."""
+    if not target.size:  # as where windows reach nothing but padding
+        return lambda: None
     dtype = target.dtype.name
     are_floats = {dtype, source.dtype.name} <= {"float32", "float64"}
     if are_floats and source.dtype == target.dtype and _is_every_second(target, source):
@@ -398,7 +400,7 @@ def _fits(value: Value) -> bool:
     if geometry.window == (1, 1) and groups == 1 and math.prod(weights) >= WIDE:
         return False
     if value.primitive is CONV2D_X:
-        columns, filters = images[3] // geometry.stride[1], weights[1]
+        columns, filters = max(1, images[3] // geometry.stride[1]), weights[1]
     else:
         columns, filters = places[1], weights[0] // groups
     if goes_across(value.dtype, filters, columns):

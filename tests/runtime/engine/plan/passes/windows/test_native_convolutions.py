@@ -79,7 +79,9 @@ class Three:
         return found
 
 
-def some(seed: int, dtype: str) -> Three:
+def some(
+    seed: int, dtype: str, least: tuple[int, int] = (7, 7), most: tuple[int, int] = (24, 40)
+) -> Three:
     rng = np.random.default_rng(seed)
 
     def between(low: int, high: int) -> int:
@@ -91,7 +93,10 @@ def some(seed: int, dtype: str) -> Three:
         ((between(0, 4), between(0, 3)), (between(0, 4), between(0, 3))),
         (between(1, 2), between(1, 2)),
     )
-    image = between(7, 24), between(7, 40)
+    image = between(least[0], most[0]), between(least[1], most[1])
+    spans = [d * (n - 1) for d, n in zip(geometry.dilation, geometry.window, strict=True)]
+    if any(n + sum(geometry.padding[i]) <= spans[i] for i, n in enumerate(image)):
+        geometry = geometry._replace(window=(1, 1))
     return Three(between(1, 3), between(1, 4), between(1, 9), image, geometry, between(1, 3), dtype)
 
 
@@ -107,7 +112,32 @@ def assert_rounded(found: list[Array], exact: list[Array], sizes: list[Array], d
 @pytest.mark.parametrize("seed", range(24))
 def test_any_geometry(seed: int, dtype: str, eager: None) -> None:
     """Twice with other numbers: nothing is left of the first."""
-    three = some(seed, dtype)
+    agrees(some(seed, dtype), dtype)
+
+
+@pytest.mark.sampled(one_in=7)
+@pytest.mark.parametrize("seed", range(60))
+def test_images_smaller_than_strides_and_margins(seed: int, eager: None) -> None:
+    """Windows may reach nothing but padding, and a stride may be longer than an image."""
+    agrees(some(seed, "float32", (1, 1), (3, 3)), "float32")
+
+
+@pytest.mark.parametrize(
+    ("image", "geometry"),
+    [
+        ((1, 5), Geometry((1, 2), (2, 1), ((1, 1), (0, 1)))),
+        ((1, 9), Geometry((1, 3), (2, 2), ((1, 1), (1, 1)))),
+        ((9, 1), Geometry((3, 1), (2, 2), ((1, 1), (0, 0)))),
+        ((1, 1), Geometry((1, 1), (2, 2))),
+    ],
+)
+def test_an_image_of_one_row_or_column(
+    image: tuple[int, int], geometry: Geometry, eager: None
+) -> None:
+    agrees(Three(2, 3, 9, image, geometry), "float32")
+
+
+def agrees(three: Three, dtype: str) -> None:
     plan = Plan(three.outputs, (passes.native_convolutions,))
     assert {type(task) for _, task in plan.parts} == NATIVE
     for numbers in (three.numbers(1), three.numbers(2)):

@@ -110,6 +110,24 @@ def test_a_long_loop_is_a_scan_in_onnx(reverse: bool, apart: bool, tmp_path: Pat
         np.testing.assert_allclose(gradient, wanted.gradients[path], rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_loop_that_stacks_nothing_is_a_scan_in_onnx(reverse: bool) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+
+    @gw.page
+    def cell(x, h):
+        return {"h_n": gw.tanh(h * 0.5 + x)}
+
+    x = gw.variable("x", np.linspace(-1, 1, 12), dtype="float64")
+    h = gw.variable("h", 0.3, dtype="float64")
+    out = gw.scan(cell, x, h, steps=12, over="x", carry={"h": "h_n"}, reverse=reverse, name="s")
+    diagram = gw.build(gw.loss(out["h_n"], name="loss"))
+    found = runtime.InferenceSession(onnx_model(content_of(Session(diagram))))
+    [number] = found.run(["loss.out"], {})
+    np.testing.assert_allclose(number, Session(diagram).run().values["loss.out"], rtol=1e-12)
+
+
 @pytest.mark.parametrize("target", ["numpy", "jax", "torch"])
 def test_source_is_no_longer_for_more_steps(target: str) -> None:
     few, many = (

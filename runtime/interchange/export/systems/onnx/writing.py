@@ -196,7 +196,8 @@ class _Scope:
             body=LoopBody(inputs, ends, tuple(inside.nodes)),
             num_scan_inputs=len(rows),
             scan_input_directions=[int(body.reverse)] * len(rows),
-            scan_output_directions=[int(body.reverse)] * len(stacked),
+            # an attribute without numbers has no type
+            **({"scan_output_directions": [int(body.reverse)] * len(stacked)} if stacked else {}),
         )
         last = dict(zip(afters, found, strict=False))
         stacks = dict(zip(stacked, found[len(afters) :], strict=True))

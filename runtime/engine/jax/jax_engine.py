@@ -447,7 +447,8 @@ class JaxLoop:
             new, given = _stage(stage, traced, found, arrays)
             found |= new
             told.append(given)
-        return [found[leaf] for leaf in self._written], tuple(zip(*told, strict=True))
+        results, failures = ([given[i] for given in told] for i in (0, 1))  # none in an idle one
+        return [found[leaf] for leaf in self._written], (results, failures)
 
     def _results(self, results: Any, failures: Any, count: int) -> list[list[Array]]:
         for traced, flags in zip(self._traced, failures, strict=True):

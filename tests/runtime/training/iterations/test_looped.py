@@ -109,6 +109,9 @@ RECIPES: dict[str, dict[str, Any]] = {
             {"name": "b", "variables": ["b"], "every": 2},
         ]
     },
+    "nothing to do in most": {
+        "optimisers": [{"name": "a", "method": {"kind": "adam"}, "every": 3, "steps": 2}]
+    },
     "at once": {
         "order": "simultaneous",
         "optimisers": [

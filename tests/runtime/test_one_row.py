@@ -18,8 +18,10 @@ from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.scalars import NativeScalarTask
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
+from gradwire.runtime.interchange.export.content import content_of
 from gradwire.runtime.interchange.export.rows import ExportError
 from gradwire.runtime.interchange.export.source import export_source, exported_files
+from gradwire.runtime.interchange.export.systems.onnx.model import onnx_model
 from gradwire.runtime.lessons.derivative.local import rules
 from gradwire.runtime.lessons.derivative.notation import PLAIN, FormulaText
 from gradwire.runtime.publish.living.data import living_data
@@ -190,6 +192,61 @@ def test_a_page_of_it_is_published_with_its_arithmetic():
     page = publish(diagram())
     assert '"sech": (o,[A],[p],f)=>' in unpacked(page, "code")
     assert json.loads(unpacked(page, "data"))
+
+
+def big_kernel(x: Any, *, out: Any, k: float) -> None:
+    np.greater(np.abs(x), k, out=out)
+
+
+BIG = Primitive(
+    "big",
+    lambda x, k: (x.shape, "bool"),
+    big_kernel,
+    (None,),
+    elementwise=True,
+    spelling=Spelling(
+        numpy="np.abs(a) > k",
+        torch="torch.abs(a) > k",
+        jax="jnp.abs(a) > k",
+        onnx="Greater(Abs(a), k)",
+        javascript="Math.abs(a)>k?1:0",
+    ),
+)
+
+
+class Big(Block):
+    """What is larger than ``k`` as it is, and the rest halved."""
+
+    k: float = 0.5
+
+    def forward(self, xp: Any, x: Any) -> Any:
+        return xp.where(xp.trace.apply(BIG, x, k=self.k), x, 0.5 * x)
+
+
+def with_attributes(k: float) -> Any:
+    """The loss is Σ x² over what is larger, and Σ (x/2)² over the rest."""
+    x = b.variable("x", NUMBERS, dtype="float64")
+    return b.build(b.loss(b.sum(b.square(b.block("Big", x, k=k, name="s"))), name="loss"))
+
+
+@pytest.mark.skipif(node.NODE is None, reason="node is not installed")
+@pytest.mark.parametrize("k", [0.25, 1.5])
+def test_a_spelling_may_name_attributes(
+    k: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where the result is bool, numbers in ONNX are of what it is made of."""
+    monkeypatch.setitem(registry()._classes, "Big", Big)
+    session, expected = Session(with_attributes(k)), np.where(abs(NUMBERS) > k, 1.0, 0.25)
+    np.testing.assert_allclose(session.backward().gradients["x"], 2 * expected * NUMBERS)
+    compare(with_attributes(k), "numpy", tmp_path)
+    living = living_data(with_attributes(k))
+    (foreign,) = (tape["foreign"] for tape in living.data["tapes"])
+    found = node.compared(tmp_path, work_of(living, trials=2), Needs(foreign=foreign))
+    assert found["none"] == 0 and found["worst"] < 1e-12, found["where"]
+    runtime = pytest.importorskip("onnxruntime")
+    model = onnx_model(content_of(session))
+    (loss,) = runtime.InferenceSession(model).run(["loss.out"], {})
+    assert loss == pytest.approx(np.sum(expected * NUMBERS**2), rel=1e-12)
 
 
 def test_its_derivative_is_typeset():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 
 from gradwire.runtime.calculus.namespace import primitives
@@ -16,9 +16,9 @@ from gradwire.runtime.calculus.namespace import primitives
 _INPUT = re.compile(r"\b[abc]\b")
 
 
-def _loop(expression: str) -> str:
-    """``(out, inputs, maps, f) => { … }``: plain where no input is stretched."""
-    arity = len({*_INPUT.findall(expression)})
+def _loop(expression: str, attributes: Collection[str] = ()) -> str:
+    """``(out, inputs, maps, f, attributes) => { … }``: plain where no input is stretched."""
+    arity = 1 + max(map("abc".index, _INPUT.findall(expression)), default=0)
     names, maps = "abc"[:arity], "pqr"[:arity]
     buffers = names.upper()
 
@@ -29,22 +29,26 @@ def _loop(expression: str) -> str:
         )
         return f"for(let i=0;i<o.length;i++){{{read}o[i]={expression}}}"
 
+    named = f",{{{','.join(attributes)}}}" if attributes else ""
     return (
-        f"(o,[{','.join(buffers)}],[{','.join(maps)}],f)=>"
+        f"(o,[{','.join(buffers)}],[{','.join(maps)}],f{named})=>"
         f"{{if({'||'.join(maps)}){loop('m?m[i]:i')}else {loop('i')}}}"
     )
 
 
-def loops(computed: Collection[str] | None, foreign: Mapping[str, str]) -> str:
+def loops(computed: Collection[str] | None, foreign: Mapping[str, Sequence[str]]) -> str:
     """The script that defines ``LOOPS``, for the primitives that are computed (all for None), those
-    that ``always.js`` builds upon, and those of plug-ins with their expressions.
+    that ``always.js`` builds upon, and those of plug-ins: their expressions, and after each the
+    names of attributes.
     """
     wanted = {
         name: expression
         for name, expression in _EXPRESSIONS.items()
         if computed is None or name in computed or name in _BUILT_UPON
     }
-    rows = [f"{json.dumps(name)}: {_loop(text)}" for name, text in {**wanted, **foreign}.items()]
+    written = {name: _loop(text) for name, text in wanted.items()}
+    written |= {name: _loop(text, attributes) for name, (text, *attributes) in foreign.items()}
+    rows = [f"{json.dumps(name)}: {loop}" for name, loop in written.items()]
     return "const LOOPS={" + ",\n".join(rows) + "};\n"
 
 

@@ -186,8 +186,14 @@ def _json(
         return [value.index, place[adjoints[value]] if value in adjoints else -1]
 
     step = program.trace.step
-    used = {op.value.primitive for op in ops}
-    foreign = {p.name: p.spelling.javascript for p in used if not is_own(p.kernel)}
+    foreign = {
+        op.value.primitive.name: [
+            str(op.value.primitive.spelling.javascript),
+            *attributes_of(op.value),
+        ]
+        for op in ops
+        if not is_own(op.value.primitive.kernel)
+    }
     return {
         **({"foreign": foreign} if foreign else {}),
         "ops": [

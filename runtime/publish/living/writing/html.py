@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape, unescape
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -157,8 +157,8 @@ class Needs(NamedTuple):
     """Names of primitives."""
     kinds: Collection[str] | None = None
     """Types of blocks."""
-    foreign: Mapping[str, str] = MappingProxyType({})
-    """The expressions of primitives of plug-ins."""
+    foreign: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """The expressions of primitives of plug-ins, each with the names of its attributes."""
     loops: bool = True
     """Whether there is what repeats."""
 

@@ -198,25 +198,36 @@ Write: TypeAlias = Callable[[NodeList, "Value", Sequence[str]], str]
 
 @cache
 def spelled(text: str) -> Write:
-    """The row of a primitive that is spelled as operators; numbers are of the value's dtype.
+    """The row of a primitive that is spelled as operators; numbers, also those of attributes, are
+    of the value's dtype, or where that is bool, of the first input's.
 
     Lines before the last one give names to what is read more than once. The names of dtypes cast,
-    and ``dtype`` to that of the value; other names are attributes of the value, and its ``shape``.
+    and ``dtype`` to that of the value; other names are attributes of the value, and its ``shape``,
+    which are int64 where they are lists.
     """
     lines = ast.parse(dedent(text)).body
 
     def write(body: NodeList, value: Value, operands: Sequence[str]) -> str:
         known = dict(zip("abc", operands, strict=False))
+        own = value.inputs[0].dtype if value.dtype == "bool" else value.dtype
 
-        def attribute(key: str) -> Array:
-            return np.array(value.shape if key == "shape" else value.attributes[key], np.int64)
+        def number(part: ast.expr, dtype: str) -> str:
+            if not isinstance(part, ast.Name):
+                return body.number(ast.literal_eval(part), dtype)
+            given = value.shape if part.id == "shape" else value.attributes[part.id]
+            if isinstance(given, int | float):
+                return body.number(given, dtype)
+            return body.constant(np.array(given, np.int64))
 
         def name(part: ast.expr) -> str:
-            if isinstance(part, ast.Name):
-                return known[part.id] if part.id in known else body.constant(attribute(part.id))
+            if isinstance(part, ast.Name) and part.id in known:
+                return known[part.id]
             if not isinstance(part, ast.Call):
-                return body.number(ast.literal_eval(part), value.dtype)
-            op, inputs = ast.unparse(part.func), [*map(name, part.args)]
+                return number(part, own)
+            op = ast.unparse(part.func)
+            if op in DTYPES and isinstance(part.args[0], ast.Name) and part.args[0].id not in known:
+                return number(part.args[0], op)
+            inputs = [*map(name, part.args)]
             if op in (*DTYPES, "dtype"):
                 return body.cast(inputs[0], value.dtype if op == "dtype" else op)
             more = {

@@ -462,7 +462,7 @@ ROWS: Rows = {
     "logsumexp": _reduction("ReduceLogSumExp"),
     "softmax": spelled("Softmax(a, axis=axis)"),
     "log_softmax": spelled("LogSoftmax(a, axis=axis)"),
-    "cumulative_sum": _widened("CumSum({a}, axis)", "float16", "bool", *_INTEGERS),
+    "cumulative_sum": _widened("CumSum({a}, int64(axis))", "float16", "bool", *_INTEGERS),
     "permute_dims": spelled("Transpose(a, perm=axes)"),
     "flip": _flip,
     "slice": _slice,

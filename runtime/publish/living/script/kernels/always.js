@@ -3,10 +3,10 @@
 const KERNELS = {};
 
 for (const name in LOOPS) {
-  KERNELS[name] = (out, inputs) => {
+  KERNELS[name] = (out, inputs, attributes) => {
     const loop = LOOPS[name], buffers = inputs.map((x) => x.d);
     const maps = inputs.map((x) => stretched(x.s, out.s)), round = rounding(out);
-    return () => loop(out.d, buffers, maps, round);
+    return () => loop(out.d, buffers, maps, round, attributes);
   };
 }
 

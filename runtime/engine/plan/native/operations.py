@@ -59,7 +59,7 @@ _KNOWN = (ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp, ast.USub, as
 @cache
 def functions(text: str) -> frozenset[str] | None:
     """The functions that an expression calls; None where it has more than there are instructions
-    for.
+    for, or names more than its inputs.
     """
     nodes = list(ast.walk(ast.parse(text, mode="eval").body))
     tests = {node.test for node in nodes if isinstance(node, ast.IfExp)}
@@ -67,7 +67,9 @@ def functions(text: str) -> frozenset[str] | None:
     is_known = tests == compared and all(len(node.ops) == 1 for node in compared)
     if not is_known or not all(isinstance(node, _KNOWN) for node in nodes):
         return None
-    return frozenset(ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call))
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and node not in called}
+    return frozenset(map(ast.unparse, called)) if read <= {*"abc"} else None
 
 
 def emit_expression(

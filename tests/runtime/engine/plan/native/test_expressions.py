@@ -23,7 +23,7 @@ def test_arithmetic_functions_and_choices_are_compiled(text: str, called: set[st
     "text",
     [
         "a**3", "a//b", "(a>0)*a", "a if b else c", "a if 0<a<1 else b", "a and b", "not a",
-        "a.real", "a[0]", "(a if a>0 else b)>c",
+        "a.real", "a[0]", "(a if a>0 else b)>c", "k*a", "exp(a*k)", "pi*a",
     ],
 )  # fmt: skip
 def test_what_has_no_instructions_is_left_to_the_kernel(text: str) -> None:

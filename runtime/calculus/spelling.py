@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+from gradwire.blocks.errors import BlockDefinitionError
+
 
 class Refused(NamedTuple):
     """Why a target can't write a primitive."""
@@ -35,6 +37,20 @@ class Spelling(NamedTuple):
     """The name of a function, or how its inputs are written: ``b:product`` is in brackets unless it
     binds at least as a product does. Beside it is what the whole binds as, if it is no atom.
     """
+
+
+def require_expressions(name: str, spelling: Spelling) -> None:
+    """Raise BlockDefinitionError where what is written as Python's expressions is none."""
+    for target in ("numpy", "torch", "jax", "onnx", "scalar"):
+        text = getattr(spelling, target)
+        try:
+            if isinstance(text, str):
+                compile(text, target, "eval")
+        except (SyntaxError, ValueError) as error:
+            raise BlockDefinitionError(
+                f"The spelling of {name} for {target!r} is not an expression: {text!r}.",
+                next_step="Write it as on the right of an assignment in Python.",
+            ) from error
 
 
 def shared(call: str, **others: Any) -> Spelling:

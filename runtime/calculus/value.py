@@ -13,8 +13,8 @@ import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import DTypeError, ShapeError
-from gradwire.blocks.plugins import contained
-from gradwire.runtime.calculus.spelling import Spelling
+from gradwire.blocks.plugins import contained, is_own
+from gradwire.runtime.calculus.spelling import Spelling, require_expressions
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -50,9 +50,10 @@ class Primitive:
     ``kernel(*arrays, out=array, **attributes)`` writes into ``out``. With ``view`` it is
     ``kernel(array, **attributes)``, and the result may share memory with the input.
     ``rules[slot](xp, g, out, *inputs, **attributes)`` is the vector-Jacobian product (vjp) for
-    that input, written in primitives; None closes the slot. It may have the broadcast shape of
-    the output: the sweep sums it to the shape of the input. With ``variadic`` there is one rule
-    for any number of inputs, called with ``slot`` and a tuple of all inputs after ``out``.
+    that input, written in primitives; None closes the slot, and so does a missing rule. It may have
+    the broadcast shape of the output: the sweep sums it to the shape of the input. With
+    ``variadic`` there is one rule for any number of inputs, called with ``slot`` and a tuple of all
+    inputs after ``out``.
     ``unread`` lists the slots whose numbers the kernel does not need. ``stops`` separates a slot
     that is closed on purpose (stop_gradient) from one that has no derivative, for which
     ``no_derivative`` says why, or for single slots ``closed``. ``transcendental`` marks functions
@@ -83,6 +84,8 @@ class Primitive:
         object.__setattr__(self, "kernel", contained(self.kernel))
         rules = tuple(rule and contained(rule) for rule in self.rules)
         object.__setattr__(self, "rules", rules)
+        if not is_own(self.kernel):
+            require_expressions(self.name, self.spelling)
 
     def __repr__(self) -> str:
         return self.name
@@ -93,7 +96,8 @@ class Primitive:
 
     def rule(self, slot: int) -> Callable[..., Any] | None:
         """The derivative rule of an input slot, or None where it is closed."""
-        return self.rules[0] if self.variadic else self.rules[slot]
+        place = 0 if self.variadic else slot
+        return self.rules[place] if place < len(self.rules) else None
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 
 import gradwire.runtime.build as b
 from gradwire.blocks import Block
+from gradwire.blocks.errors import BlockDefinitionError
 from gradwire.blocks.registry import registry
 from gradwire.runtime.calculus import Primitive
 from gradwire.runtime.calculus.spelling import Spelling
 from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.plan.passes.elementwise.fused import FusedTask
 from gradwire.runtime.engine.plan.passes.scalars import NativeScalarTask
+from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.numbers.isolated import IsolatedBlock
 from gradwire.runtime.interchange.export.content import content_of
 from gradwire.runtime.interchange.export.rows import ExportError
@@ -247,6 +250,19 @@ def test_a_spelling_may_name_attributes(
     model = onnx_model(content_of(session))
     (loss,) = runtime.InferenceSession(model).run(["loss.out"], {})
     assert loss == pytest.approx(np.sum(expected * NUMBERS**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax", "onnx", "scalar"])
+def test_a_spelling_that_is_no_expression_is_refused_at_once(target: str) -> None:
+    with pytest.raises(BlockDefinitionError, match=f"of sech for '{target}' is not an expression"):
+        replace(SECH, spelling=Spelling(**{target: "2 /"}))
+
+
+def test_an_input_without_a_rule_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Sech.forward.__globals__, "SECH", replace(SECH, rules=()))
+    session = Session(diagram())
+    assert session.backward().gradients["x"] is None
+    assert analyse(session.program).variable("x").state.name == "NO_RULE"
 
 
 def test_its_derivative_is_typeset():

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.errors import FileError
-from gradwire.blocks.limits import MAX_AXES
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.stored import (
+    from_bytes,
+    require_size,
+    valid_shape,
+)
 
 if TYPE_CHECKING:
     from onnx import TensorProto
 
+    from gradwire.blocks.block import Shape
     from gradwire.blocks.values import Array
 
 DTYPES = {
@@ -39,22 +44,18 @@ def array_of(tensor: TensorProto, folder: Path | None = None) -> Array:
 
     Raises UnsupportedError for dtypes that no value has, FileError where the data don't fit.
     """
-    dtype = DTYPES.get(tensor.data_type)
+    dtype, where = DTYPES.get(tensor.data_type), f"The tensor {tensor.name!r}"
     if dtype is None:
-        raise UnsupportedError(
-            f"The tensor {tensor.name!r}",
-            f"there are no values of dtype {dtype_name(tensor.data_type)}",
-        )
-    shape = _shape(tensor)
+        why = f"there are no values of dtype {dtype_name(tensor.data_type)}"
+        raise UnsupportedError(where, why)
+    shape = valid_shape(tensor.dims, where)
     if tensor.data_location == EXTERNAL:
-        raw = _external(tensor, folder, math.prod(shape) * np.dtype(dtype).itemsize)
+        raw = _external(tensor, folder, shape, np.dtype(dtype).itemsize)
     elif tensor.HasField("raw_data"):
         raw = tensor.raw_data
     else:
         return _typed(tensor, dtype, shape)
-    _require_size(tensor, len(raw), math.prod(shape) * np.dtype(dtype).itemsize, "bytes")
-    stored = np.frombuffer(raw, np.dtype(dtype).newbyteorder("<"))
-    return stored.astype(dtype, copy=True).reshape(shape)
+    return from_bytes(raw, dtype, shape, where)
 
 
 def dtype_name(code: int) -> str:
@@ -65,17 +66,10 @@ def dtype_name(code: int) -> str:
     return str(known.get(code, code)).lower()
 
 
-def _shape(tensor: TensorProto) -> tuple[int, ...]:
-    shape = tuple(tensor.dims)
-    if len(shape) > MAX_AXES or any(length < 0 for length in shape):
-        raise FileError(f"The tensor {tensor.name!r} has no valid shape.", got=str(shape[:8]))
-    return shape
-
-
 def _typed(tensor: TensorProto, dtype: str, shape: tuple[int, ...]) -> Array:
     """Numbers in the field of their dtype; short ones are bits in that of int32."""
     stored = getattr(tensor, _FIELDS.get(dtype, "int32_data"))
-    _require_size(tensor, len(stored), math.prod(shape), "numbers")
+    require_size(f"The tensor {tensor.name!r}", shape, len(stored), unit="numbers")
     if dtype == "float16":
         bits = np.asarray(stored, np.int32).astype(np.uint16)
         return bits.view(np.float16).reshape(shape)
@@ -83,16 +77,7 @@ def _typed(tensor: TensorProto, dtype: str, shape: tuple[int, ...]) -> Array:
     return wide.astype(dtype).reshape(shape)
 
 
-def _require_size(tensor: TensorProto, got: int, expected: int, unit: str) -> None:
-    if got != expected:
-        raise FileError(
-            f"The data of the tensor {tensor.name!r} don't fit its shape.",
-            expected=f"{expected} {unit} for {list(tensor.dims)}",
-            got=str(got),
-        )
-
-
-def _external(tensor: TensorProto, folder: Path | None, size: int) -> bytes:
+def _external(tensor: TensorProto, folder: Path | None, shape: Shape, each: int) -> bytes:
     """The bytes of a tensor in a file inside the model's folder, links followed."""
     where = {entry.key: entry.value for entry in tensor.external_data}
     location = where.get("location", "")
@@ -101,8 +86,8 @@ def _external(tensor: TensorProto, folder: Path | None, size: int) -> bytes:
             f"The data of the tensor {tensor.name!r} lie in a file that is not at hand."
         )
     offset = _natural(where.get("offset", "0"), tensor.name)
-    length = _natural(where.get("length", str(size)), tensor.name)
-    _require_size(tensor, length, size, "bytes")
+    length = _natural(where.get("length", str(math.prod(shape) * each)), tensor.name)
+    require_size(f"The tensor {tensor.name!r}", shape, length, each)
     try:
         with open_regular(folder / location, folder) as file:
             if os.fstat(file.fileno()).st_size < offset + length:

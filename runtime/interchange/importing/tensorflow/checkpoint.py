@@ -18,12 +18,9 @@ from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.diagram.files.regular import open_regular, read_regular
 from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.interchange.importing.stored import from_bytes, require_size
 from gradwire.runtime.interchange.importing.tensorflow.messages import parse
-from gradwire.runtime.interchange.importing.tensorflow.tensors import (
-    dtype_of,
-    require_size,
-    shape_of,
-)
+from gradwire.runtime.interchange.importing.tensorflow.tensors import dtype_of, shape_of
 from gradwire.runtime.interchange.importing.wire import varint
 
 if TYPE_CHECKING:
@@ -72,12 +69,13 @@ class TensorFlowCheckpoint:
         entry = parse("BundleEntry", stored, self._source)
         if entry.slices:
             raise FileError(f"The checkpoint has {where} in parts.", path=self._source)
-        dtype, shape = np.dtype(dtype_of(entry.dtype, where)), shape_of(entry.shape, where)
+        title = f"The tensor {key!r}"
+        dtype, shape = dtype_of(entry.dtype, where), shape_of(entry.shape, title)
         if any(length < 0 for length in shape) or math.prod(shape) > MAX_CONSTANT:
             raise FileError(f"The shape of {where} can't be.", got=str(shape), path=self._source)
-        require_size(where, entry.size, math.prod(shape) * dtype.itemsize)
+        require_size(title, shape, entry.size, np.dtype(dtype).itemsize)
         raw = self._bytes(entry.shard, entry.offset, entry.size, where)
-        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
+        return from_bytes(raw, dtype, shape, title)
 
     def _bytes(self, shard: int, offset: int, size: int, where: str) -> bytes:
         if not 0 <= shard < self._shards or offset < 0:

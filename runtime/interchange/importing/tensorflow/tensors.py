@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.errors import FileError
-from gradwire.blocks.limits import MAX_AXES, MAX_CONSTANT
+from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
+from gradwire.runtime.interchange.importing.stored import from_bytes, valid_shape
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -37,10 +38,7 @@ def dtype_of(number: int, where: str) -> str:
 
 def shape_of(shape: Message, where: str) -> Shape:
     """The lengths of the axes, -1 where they are open. Raises FileError for ones that can't be."""
-    lengths = tuple(axis.length for axis in shape.axes)
-    if len(lengths) > MAX_AXES or any(length < -1 for length in lengths):
-        raise FileError(f"{where} has no valid shape.", got=str(lengths[:8]))
-    return lengths
+    return valid_shape((axis.length for axis in shape.axes), where, least=-1)
 
 
 def array_of(tensor: Message, where: str) -> Array:
@@ -54,9 +52,7 @@ def array_of(tensor: Message, where: str) -> Array:
     if any(length < 0 for length in shape) or count > MAX_CONSTANT:
         raise FileError(f"{where} has no size that can be held.", got=str(shape))
     if tensor.content:
-        require_size(where, len(tensor.content), count * dtype.itemsize)
-        stored = np.frombuffer(tensor.content, dtype.newbyteorder("<"))
-        return stored.astype(dtype).reshape(shape)
+        return from_bytes(tensor.content, dtype.name, shape, where)
     given = getattr(tensor, _FIELDS.get(dtype.name, "ints"))
     if len(given) > count:
         raise FileError(f"{where} has more numbers than its shape.", got=str(shape))
@@ -65,13 +61,3 @@ def array_of(tensor: Message, where: str) -> Array:
     filled = np.full(count, numbers[-1] if len(numbers) else 0, dtype)
     filled[: len(numbers)] = numbers
     return filled.reshape(shape)
-
-
-def require_size(where: str, got: int, expected: int) -> None:
-    """Raises FileError unless as many bytes are stored as a shape takes."""
-    if got != expected:
-        raise FileError(
-            f"The data of {where} don't fit its shape.",
-            expected=f"{expected:,} bytes",
-            got=f"{got:,}",
-        )

@@ -107,20 +107,6 @@ def _sum(node: OperatorNode) -> Staged:
     return node.stage.block("AddN", *values) if len(values) > 2 else el.fold("Add", values)
 
 
-@rule("Selu")
-def _selu(node: OperatorNode) -> Staged:
-    if not node.attributes:
-        return put("Selu", node.x())
-    return act.elu(node.x(), node.number("alpha", 1.6732632), node.number("gamma", 1.0507010))
-
-
-@rule("PRelu")
-def _p_relu(node: OperatorNode) -> Staged:
-    x, slope = node.x(0), node.x(1)
-    one_a_channel = node.opset < 7 and slope.ndim == 1
-    return act.prelu(x, slope) if one_a_channel else put("PRelu", x, slope)
-
-
 @rule("Shrink")
 def _shrink(node: OperatorNode) -> Staged:
     """Of whole numbers too, which are cut off to whole numbers again."""
@@ -411,6 +397,16 @@ RULES |= {
     **{name: partial(_block, kind) for name, kind in _RENAMED.items()},
     "Identity": lambda n: n.inputs[0] if n.inputs else None,
     "Swish": lambda n: act.swish(n.x(), n.number("alpha", 1.0)),
+    "Selu": lambda n: (
+        act.elu(n.x(), n.number("alpha", 1.6732632), n.number("gamma", 1.0507010))
+        if n.attributes
+        else put("Selu", n.x())
+    ),
+    "PRelu": lambda n: (
+        act.prelu(n.x(), n.x(1))  # one slope a channel
+        if n.opset < 7 and n.x(1).ndim == 1
+        else put("PRelu", n.x(), n.x(1))
+    ),
     "Celu": lambda n: put("Celu", n.x(), alpha=n.number("alpha", 1.0)),
     "Elu": lambda n: put("Elu", n.x(), alpha=n.number("alpha", 1.0)),
     "Gelu": lambda n: put("Gelu", n.x(), approximate=n.text("approximate", "none")),

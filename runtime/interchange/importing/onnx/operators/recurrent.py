@@ -26,46 +26,46 @@ _DEFAULTS = {"HardSigmoid": (0.2, 0.5), "LeakyRelu": (0.01, 0.0), "ScaledTanh": 
 
 @rule(*_KINDS)
 def _recurrent(node: OperatorNode) -> tuple[Staged | None, ...]:
+    """Where ``layout`` is 1, the batch comes first in x, in states and in what is given."""
     stage, batch_first = node.stage, node.integer("layout")
     x = stage.transpose(node.x(), (1, 0, 2)) if batch_first else node.x()
-    ends = [_run(node, x, index) for index in range(node.x(1).shape[0])]
+    ends = [_direction(node, x, index) for index in range(node.x(1).shape[0])]
     every = stage.block("Stack", *(end["y"] for end in ends), axis=1)
-    last = [
-        stage.block("Stack", *(end[state] for end in ends), axis=0) if state in ends[0] else None
-        for state in ("h", "c")
-    ]
+    states = [key for key in ("h", "c") if key in ends[0]]
+    last = [stage.block("Stack", *(end[key] for end in ends), axis=0) for key in states]
     if batch_first:
         every = stage.transpose(every, (2, 0, 1, 3))
-        last = [None if s is None else stage.transpose(s, (1, 0, 2)) for s in last]
+        last = [stage.transpose(state, (1, 0, 2)) for state in last]
     return every, *last
 
 
-def _run(node: OperatorNode, x: Staged, index: int) -> dict[str, Staged]:
-    """All hidden states of a direction as ``y``, and what it ends with as ``h`` and ``c``."""
-    state = {"h": _start(node, 5, index, x)}
-    if node.operator == "LSTM":
-        state["c"] = _start(node, 6, index, x)
+def _direction(node: OperatorNode, x: Staged, index: int) -> dict[str, Staged]:
+    """What it ends with as ``h`` and ``c``, and all hidden states as ``y``."""
+    state, size = {}, node.x(2).shape[-1]
+    for key, slot in (("h", 5), ("c", 6))[: 2 if node.operator == "LSTM" else 1]:
+        given = _own(node, slot, index, axis=1 if node.integer("layout") else 0)
+        state[key] = recurrent.zeros(x, size) if given is None else given
     backwards = index == 1 or node.text("direction", "forward") == "reverse"
     name = node.operator.lower() + ("_back" if backwards else "")
     lengths = node.known_integers(4) if node.has(4) else None
     return recurrent.layer(_cell(node, index), x, state, name, backwards, lengths)
 
 
-def _own(node: OperatorNode, slot: int, index: int) -> Staged | None:
+def _own(node: OperatorNode, slot: int, index: int, axis: int = 0) -> Staged | None:
     """What an input has for a direction."""
-    return node.stage.select(node.x(slot), 0, index) if node.has(slot) else None
+    return node.stage.select(node.x(slot), axis, index) if node.has(slot) else None
 
 
 def _cell(node: OperatorNode, index: int) -> recurrent.Cell:
     kind, gates, defaults = _KINDS[node.operator]
     bias, peepholes, size = _own(node, 3, index), _own(node, 7, index), node.x(2).shape[-1]
     bias_x, bias_h = (None, None) if bias is None else split(bias, [bias.size // 2] * 2, 0)
+    own = None if peepholes is None else split(peepholes, [size] * 3, 0)
     names = node.texts("activations") or [*defaults] * 2
     first = index * len(defaults)
     if first + len(defaults) > len(names):
         raise node.unsupported(f"{len(names)} activations for {first + len(defaults)}")
     acts = [_activation(node, names[place], place) for place in range(first, first + len(defaults))]
-    own = None if peepholes is None else split(peepholes, [size] * 3, 0)
     return recurrent.Cell(
         kind, gates, node.stage.select(node.x(1), 0, index), node.stage.select(node.x(2), 0, index),
         bias_x, bias_h, gate=acts[0], act=acts[min(1, len(acts) - 1)], last=acts[-1],
@@ -73,16 +73,6 @@ def _cell(node: OperatorNode, index: int) -> recurrent.Cell:
         coupled=bool(node.integer("input_forget")),
         peepholes=None if own is None else dict(zip("iof", own, strict=True)),
     )  # fmt: skip
-
-
-def _start(node: OperatorNode, slot: int, index: int, x: Staged) -> Staged:
-    """The state before the first step; zeros unless the model gives it."""
-    if not node.has(slot):
-        return recurrent.zeros(x, node.x(2).shape[-1])
-    given = node.x(slot)
-    if node.integer("layout"):
-        given = node.stage.transpose(given, (1, 0, 2))
-    return node.stage.select(given, 0, index)
 
 
 def _activation(node: OperatorNode, name: str, place: int) -> recurrent.Activation:

@@ -21,6 +21,7 @@ from gradwire.runtime.interchange.importing.onnx.operators.node import (
 )
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.staged import Staged
 
 MAX_PARTS = 10_000
@@ -134,13 +135,17 @@ def _reverse_sequence(node: OperatorNode) -> Staged:
     """Each row backwards up to its length, along the time axis."""
     x, lengths = node.x(), node.known_integers(1) or []
     time, batch = node.integer("time_axis"), node.integer("batch_axis", 1)
-    steps = x.shape[time]
-    places = np.array([[*range(n - 1, -1, -1), *range(n, steps)] for n in lengths], np.int64)
-    shape = [1] * x.ndim
-    shape[batch], shape[time] = len(lengths), steps
-    indices = np.broadcast_to((places if batch < time else places.T).reshape(shape), x.shape)
-    constant = node.stage.constant(np.ascontiguousarray(indices))
-    return node.stage.block("TakeAlong", x, constant, axis=time)
+    places = [[*range(n - 1, -1, -1), *range(n, x.shape[time])] for n in lengths]
+    indices = _by_row(np.array(places, np.int64), x.shape, batch, time)
+    return node.stage.block("TakeAlong", x, node.stage.constant(indices), axis=time)
+
+
+def _by_row(places: Array, shape: Sequence[int], batch: int, axis: int) -> Array:
+    """Places along an axis, which differ by the row along another one, for each element."""
+    lengths = [1] * len(shape)
+    lengths[batch], lengths[axis] = places.shape
+    turned = (places if batch < axis else places.T).reshape(lengths)
+    return np.ascontiguousarray(np.broadcast_to(turned, shape))
 
 
 def _blocks(meaning: Callable[[Staged, int, bool], Staged], node: OperatorNode) -> Staged:
@@ -209,13 +214,9 @@ def _tensor_scatter(node: OperatorNode) -> Staged:
     past, update, stage = node.x(0), node.x(1), node.stage
     axis, circular = node.integer("axis", -2) % past.ndim, node.text("mode", "linear") == "circular"
     starts = node.known_integers(2) or [0] * past.shape[0]
-    steps = np.arange(update.shape[axis])
-    places = np.array([[*(steps + start)] for start in starts], np.int64)
+    places = np.array(starts, np.int64)[:, None] + np.arange(update.shape[axis])
     places = places % past.shape[axis] if circular else places
-    shape = [1] * update.ndim
-    shape[0], shape[axis] = places.shape
-    indices = np.ascontiguousarray(np.broadcast_to(places.reshape(shape), update.shape))
-    given = past, stage.constant(indices), update
+    given = past, stage.constant(_by_row(places, update.shape, 0, axis)), update
     return stage.block("ScatterAlong", *given, mode="set", axis=axis)
 
 

@@ -5,10 +5,9 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 
-def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], object], list[str]]:
     """``__getattr__`` and ``__all__`` of a package or module, from the stub beside its file.
 
     The stub is what type checkers read: a name is exported as ``from … import Name as Name``, and
@@ -24,8 +23,8 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str
     return _importing(package, module_of), sorted(module_of)
 
 
-def _importing(package: str, module_of: Mapping[Any, str]) -> Callable[[str], Any]:
-    def get(name: str) -> Any:
+def _importing(package: str, module_of: Mapping[object, str]) -> Callable[[str], object]:
+    def get(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(module_of[name]), name)

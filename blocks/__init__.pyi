@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from typing import Any
 
 from gradwire.blocks.block import (
     REQUIRED as REQUIRED,
@@ -11,4 +10,4 @@ from gradwire.blocks.block import (
 from gradwire.blocks.elementwise import Elementwise as Elementwise
 from gradwire.blocks.values import DTYPES as DTYPES, PortLiteral as PortLiteral, Tensor as Tensor
 
-def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]: ...
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], object], list[str]]: ...

@@ -48,8 +48,11 @@ def explained(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _first_wrong(
-    function: Callable[..., Any], signature: inspect.Signature, args: Any, kwargs: Any
-) -> tuple[str, str, Any] | None:
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> tuple[str, str, object] | None:
     """Name, wanted type and value of the first argument that does not fit; None where all do."""
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -106,7 +109,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return not isinstance(value, Collection)
 
 
-def _holds(value: Any, inner: tuple[Any, ...]) -> bool:
+def _holds(value: object, inner: tuple[object, ...]) -> bool:
     """Whether what is inside a collection fits; a text is a collection as a whole."""
     if not inner or isinstance(value, str) or not isinstance(value, Collection):
         return True

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, Unpack
 
 from numpy import typing as npt
 from pydantic import (
@@ -102,7 +102,7 @@ class Block(BaseModel):
     written: SkipJsonSchema[str] = Field(default="", max_length=MAX_WRITTEN, repr=False)
     """Where the program that it was imported from has it, ``model.py:42``; empty for others."""
 
-    def __init__(self, /, **values: Any) -> None:
+    def __init__(self, /, **values: object) -> None:
         """Set parameters and literals; raises ParameterError."""
         try:
             super().__init__(**values)
@@ -176,7 +176,7 @@ class Block(BaseModel):
         return docstring(cls).split("\n", 1)[0].replace("``", "")
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
+    def from_record(cls, record: Mapping[str, object]) -> Self:
         """The block that a file's record (without ``type``) describes; raises ParameterError.
 
         Without parameters, all blocks of a class of the library are one: most blocks of large
@@ -198,7 +198,7 @@ class Block(BaseModel):
         record |= {name: literal.to_json() for name, literal in self.literals.items()}
         return record | {name: {_OWN: source.to_record()} for name, source in self.owned.items()}
 
-    def with_parameters(self, **changes: Any) -> Self:
+    def with_parameters(self, **changes: object) -> Self:
         """A copy with parameters, literals or own variables changed, validated; None removes a
         literal or an own variable.
         """
@@ -226,7 +226,7 @@ class Block(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _sort_out_ports(cls, data: Any) -> Any:
+    def _sort_out_ports(cls, data: object) -> object:
         if not isinstance(data, Mapping):
             return data
         fields = {k: v for k, v in data.items() if k in cls.model_fields}
@@ -271,12 +271,12 @@ class Block(BaseModel):
         except BlockError as error:
             raise ValueError(f"variable of input {port!r}: {error}") from None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: Unpack[ConfigDict]) -> None:
         super().__init_subclass__(**kwargs)
         forget_class_vars(cls)  # of its bases, before pydantic evaluates them
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         forget_class_vars(cls)
         if "abstract" not in cls.__dict__:

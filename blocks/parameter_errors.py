@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import ParameterError
 from gradwire.blocks.nearest import did_you_mean
@@ -71,7 +71,7 @@ def expected_text(error: ErrorDetails) -> str:
     return text.format_map(_Described(context))
 
 
-class _Described(dict[str, Any]):
+class _Described(dict[str, object]):
     """The numbers in an error; for one that the validator does not give there is a phrase."""
 
     def __missing__(self, key: str) -> str:

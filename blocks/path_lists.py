@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator
 
 
-def listed(data: Any) -> Any:
+def listed(data: object) -> object:
     """A tuple of paths from a list, or from text with commas such as ``a, b/c``."""
     if isinstance(data, str):
         inner = data[1:-1] if data.startswith("[") and data.endswith("]") else data

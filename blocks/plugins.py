@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import BlockError, reason_of
@@ -230,7 +230,7 @@ if hasattr(os, "register_at_fork"):
 # ---- standard output and Ctrl-C -----------------------------------------------------------------
 
 _printers = 0
-_stdout: Any = None
+_stdout: object = None
 
 
 @contextmanager
@@ -280,17 +280,18 @@ class _Hook:
     """A method that plug-ins may define, and what stands in for it where it fails."""
 
     name: str
-    stand_in: Callable[..., Any]
-    is_valid: Callable[[Any], bool]
+    stand_in: Callable[..., object]
+    is_valid: Callable[[object], bool]
     instead: str
 
 
-def _are_names(found: Any) -> bool:
-    texts = isinstance(found, tuple) and all(isinstance(name, str) for name in found)
-    return texts and len({*found}) == len(found)
+def _are_names(found: object) -> bool:
+    if not isinstance(found, tuple) or not all(isinstance(name, str) for name in found):
+        return False
+    return len({*found}) == len(found)
 
 
-def _are_shapes(found: Any) -> bool:
+def _are_shapes(found: object) -> bool:
     return isinstance(found, Mapping) and all(
         isinstance(port, str) and isinstance(shape, tuple | list) for port, shape in found.items()
     )
@@ -336,7 +337,7 @@ def contain(cls: type[Block], origin: str, report: Report) -> None:
 _OWN_MODULES = ("gradwire.", "numpy")
 
 
-def is_own(function: Callable[..., Any]) -> bool:
+def is_own(function: Callable[..., object]) -> bool:
     """Whether a function is one of the library's or of numpy, guarded or not, and no plug-in's."""
     module = getattr(function, "__module__", None) or type(function).__module__
     return module.startswith(_OWN_MODULES)
@@ -348,19 +349,21 @@ def contained(function: Callable[..., R]) -> Callable[..., R]:
         return function
 
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> R:
+    def call(*args: object, **kwargs: object) -> R:
         return guarded(lambda: function(*args, **kwargs))
 
     return call
 
 
-def _is_foreign(method: Any) -> bool:
+def _is_foreign(method: object) -> bool:
     return not str(method.__module__).startswith("gradwire.blocks.")
 
 
-def _guarded_method(method: Callable[..., Any], seconds: float | None = None) -> Callable[..., Any]:
+def _guarded_method(
+    method: Callable[..., object], seconds: float | None = None
+) -> Callable[..., object]:
     @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         try:
             return guarded(lambda: method(*args, **kwargs), seconds)
         except PluginError as error:
@@ -371,13 +374,13 @@ def _guarded_method(method: Callable[..., Any], seconds: float | None = None) ->
 
 
 def _with_stand_in(
-    cls: type[Block], hook: _Hook, method: Callable[..., Any], report: Report
-) -> Callable[..., Any]:
+    cls: type[Block], hook: _Hook, method: Callable[..., object], report: Report
+) -> Callable[..., object]:
     failed: list[str] = []
     hung: list[bool] = []
 
     @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         if hung:
             return hook.stand_in(*args, **kwargs)
         try:

@@ -13,7 +13,7 @@ from dataclasses import field
 from functools import cache, cached_property, lru_cache, partial
 from threading import RLock
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from gradwire.blocks import library
 from gradwire.blocks.arguments import explained
@@ -206,7 +206,7 @@ class _Installed(Registry):
     def __init__(self) -> None:
         self._lock = RLock()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Discover what is not there yet."""
         if name not in Registry.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -59,7 +59,7 @@ class Tree:
         """Characters in the longest path."""
         return max(map(_length, self.nodes), default=0)
 
-    def map(self, function: Callable[[Path, Any], Any]) -> Tree:
+    def map(self, function: Callable[[Path, Any], object]) -> Tree:
         """The same structure with each array leaf replaced by ``function(path, leaf)``."""
         return Tree(
             {
@@ -97,7 +97,7 @@ class Tree:
         kept = [path for path in self.leaves if keep(path)]
         full = {path[:n] for path in kept for n in range(len(path))}
         emptied = {path[:n] for path in self.leaves for n in range(1, len(path))} - full
-        nodes: dict[Path, Any] = {}
+        nodes: dict[Path, object] = {}
         moved: dict[Path, Path] = {(): ()}
         counts: dict[Path, int] = {}
         chosen = set(kept)
@@ -114,7 +114,7 @@ class Tree:
             nodes[moved[path]] = node
         return Tree(nodes)
 
-    def plain(self, leaf: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
+    def plain(self, leaf: Callable[[Any], object] = lambda leaf: leaf) -> Any:
         """Nested dicts and lists, with the values of passive leaves and ``leaf(x)`` for arrays."""
         made: dict[Path, Any] = {}
         for path, node in self.nodes.items():
@@ -146,12 +146,12 @@ class Tree:
         return "; ".join(differences[:_SHOWN]) or None
 
 
-def joined(kind: Kind, items: Iterable[tuple[Path, Any]]) -> Tree:
+def joined(kind: Kind, items: Iterable[tuple[Path, object]]) -> Tree:
     """A tree of leaves and subtrees at the given paths; missing parents become mappings.
 
     Raises LimitError for too many nodes, and for a path that is too long.
     """
-    nodes: dict[Path, Any] = {(): kind}
+    nodes: dict[Path, object] = {(): kind}
     for path, item in items:
         for depth in range(1, len(path)):
             nodes.setdefault(path[:depth], Kind.MAPPING)
@@ -174,7 +174,7 @@ def _require_nodes(count: int) -> None:
         )
 
 
-def _require_short(path: Path, item: Any) -> None:
+def _require_short(path: Path, item: object) -> None:
     length = _length(path) + (item.longest if isinstance(item, Tree) else 0)
     if length > MAX_LEAF_PATH:
         raise LimitError(
@@ -190,7 +190,9 @@ def _length(path: Path) -> int:
     return sum(map(len, map(str, path))) + len(path)
 
 
-def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], Any]) -> Tree:
+def stacked(
+    tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[Any]], object]
+) -> Tree:
     """The tree with each chosen sequence of arrays stacked to one array, inner sequences first.
 
     Empty sequences, and those with a mapping or a passive leaf, stay as they are; ``chosen`` is
@@ -215,7 +217,7 @@ def stacked(tree: Tree, chosen: Callable[[Path], bool], stack: Callable[[list[An
     return Tree(nodes)
 
 
-def passive(data: Any) -> Any:
+def passive(data: object) -> Any:
     """Plain data as a tree: mappings and lists become trees, anything else a Passive.
 
     Raises TypeError for data that is not made of None, text, numbers and booleans.
@@ -240,7 +242,7 @@ def _structure(tree: Tree) -> dict[str, str]:
     return {path_text(path): _kind_text(node) for path, node in tree.nodes.items()}
 
 
-def _kind_text(node: Any) -> str:
+def _kind_text(node: object) -> str:
     if isinstance(node, Kind):
         return f"a {node.value}"
     return repr(node.value) if isinstance(node, Passive) else "an array"

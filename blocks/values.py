@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from pydantic_core import core_schema
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
 
 DType: TypeAlias = Literal[
     "bool",
@@ -33,14 +35,17 @@ _WEAK = {"bool": "bool", "int64": "int64", "float64": "float32"}
 
 Array: TypeAlias = NDArray[Any]
 """An array of any dtype."""
+Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | float | bool | None"
+"""What JSON can say."""
+JsonObject: TypeAlias = "dict[str, Json]"
 
 
-def dtype_name(array: NDArray[Any]) -> str:
+def dtype_name(array: Array) -> str:
     """The name of an array's dtype."""
     return _NAMES.get(array.dtype) or array.dtype.name
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: object) -> object:
     """JSON data with the strings "nan", "inf" and "-inf" converted to numbers."""
     if isinstance(data, str):
         if data not in _NONFINITE:
@@ -49,7 +54,7 @@ def _plain(data: Any) -> Any:
     return [_plain(item) for item in data] if isinstance(data, list | tuple) else data
 
 
-def _array(data: Any) -> NDArray[Any]:
+def _array(data: object) -> Array:
     """A new read-only array; see Tensor for the data it takes."""
     if isinstance(data, dict):
         array = _empty(data)
@@ -66,7 +71,7 @@ def _array(data: Any) -> NDArray[Any]:
     return array
 
 
-def _nested(data: Any) -> NDArray[Any]:
+def _nested(data: object) -> Array:
     try:
         array = np.array(data)
     except ValueError as error:
@@ -80,7 +85,7 @@ def _nested(data: Any) -> NDArray[Any]:
     return array
 
 
-def _large_integers(data: Any, floats: NDArray[Any]) -> NDArray[Any]:
+def _large_integers(data: object, floats: Array) -> Array:
     """The data as uint64, if it has only integers, which numpy would round to floats."""
     if not all(type(item) is int for item in np.array(data, dtype=object).flat):
         return floats
@@ -90,30 +95,29 @@ def _large_integers(data: Any, floats: NDArray[Any]) -> NDArray[Any]:
         raise ValueError("integers below 0 and from 2⁶³ on have no dtype in common") from None
 
 
-def _empty(data: dict[str, Any]) -> NDArray[Any]:
+def _empty(data: Mapping[str, object]) -> Array:
     shape = data.get("shape")
     if set(data) != {"shape"} or not isinstance(shape, list | tuple) or 0 not in shape:
         raise ValueError('an array is nested lists, or {"shape": …} if it has no elements')
     return np.zeros(shape)
 
 
-def _jsonable(array: NDArray[Any]) -> Any:
+def _jsonable(array: Array) -> Json:
     """Nested lists, with float16 and float32 as their shortest decimals, not as float64 digits."""
     if 0 in array.shape[:-1]:
         return {"shape": list(array.shape)}
-    if array.dtype.kind != "f":
-        return array.tolist()
-    if array.dtype != np.float64:
+    if array.dtype.kind == "f" and array.dtype != np.float64:
         array = array.astype("U32").astype(np.float64)
-    if np.isfinite(array).all():
-        return array.tolist()
+    numbers: Json = array.tolist()
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return numbers
 
-    def safe(item: Any) -> Any:
+    def safe(item: Json) -> Json:
         if isinstance(item, list):
             return [safe(i) for i in item]
-        return item if math.isfinite(item) else str(item)
+        return str(item) if isinstance(item, float) and not math.isfinite(item) else item
 
-    return safe(array.tolist())
+    return safe(numbers)
 
 
 class Tensor:
@@ -126,14 +130,14 @@ class Tensor:
     """
 
     __slots__ = ("array",)
-    array: NDArray[Any]
+    array: Array
 
-    def __init__(self, data: ArrayLike | Tensor | dict[str, Any]) -> None:
+    def __init__(self, data: ArrayLike | Tensor | Mapping[str, object]) -> None:
         array = data.array if isinstance(data, Tensor) else _array(data)
         object.__setattr__(self, "array", array)
 
     @classmethod
-    def adopt(cls, array: NDArray[Any]) -> Tensor:
+    def adopt(cls, array: Array) -> Tensor:
         """A tensor that has this very array in place of a copy; nobody may write to it any more."""
         if dtype_name(array) not in DTYPES:
             return cls(array)
@@ -145,7 +149,7 @@ class Tensor:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Tensor is immutable")
 
-    def __reduce__(self) -> tuple[type[Tensor], tuple[NDArray[Any]]]:
+    def __reduce__(self) -> tuple[type[Tensor], tuple[Array]]:
         """For copy.deepcopy and pickle, which would set its attribute."""
         return Tensor, (self.array,)
 
@@ -159,7 +163,7 @@ class Tensor:
         """Name of the dtype, one of ``DTYPES``."""
         return dtype_name(self.array)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Json:
         """Nested lists (a bare number for rank 0), non-finite numbers as strings; see Tensor for
         arrays without elements.
         """
@@ -181,7 +185,7 @@ class Tensor:
 
     @classmethod
     def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
+        cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
             cls,
@@ -193,7 +197,7 @@ class Tensor:
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> JsonSchemaValue:
         return {
             "description": "A number, a boolean, or nested arrays of them with equal rows; "
             'non-finite numbers as "nan", "inf", "-inf"; without elements its shape.',
@@ -276,11 +280,11 @@ class PortLiteral:
         return not self.typed and not self.tensor.shape
 
     @property
-    def array(self) -> NDArray[Any]:
+    def array(self) -> Array:
         """The value in its own dtype; weak scalars keep full precision."""
         return self.tensor.array if self.weak else self.tensor.array.astype(self.dtype)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Json:
         """The value alone, or with its dtype if one was given."""
         value = self.tensor.to_json()
         return {"dtype": self.dtype, "value": value} if self.typed else value
@@ -298,14 +302,14 @@ class PortLiteral:
 
     @classmethod
     def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
+        cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    ) -> JsonSchemaValue:
         value = Tensor.__get_pydantic_json_schema__(schema, handler)
         typed = {
             "type": "object",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import BuildError, Location
@@ -55,7 +55,7 @@ __all__ = [
 
 
 @explained
-def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
+def variable(name: str, value: object = None, **parameters: object) -> Expression:
     """A Variable: numbers that training changes, with an initial ``value`` or an initialiser.
 
     They are held as float32, those of a float64 array too, unless ``dtype="float64"`` is given.
@@ -64,13 +64,13 @@ def variable(name: str, value: Any = None, **parameters: Any) -> Expression:
 
 
 @explained
-def constant(name: str, value: Any, **parameters: Any) -> Expression:
+def constant(name: str, value: object, **parameters: object) -> Expression:
     """A Constant: fixed numbers, held as float32, int64 or bool unless a ``dtype`` is given."""
     return _source("Constant", name, value, parameters)
 
 
 @explained
-def input(name: str, value: Any = None, **parameters: Any) -> Expression:
+def input(name: str, value: object = None, **parameters: object) -> Expression:
     """An Input: data that is fed to each run; ``value`` is the default.
 
     It is held as float32, also what is fed, unless a ``dtype`` is given.
@@ -79,7 +79,7 @@ def input(name: str, value: Any = None, **parameters: Any) -> Expression:
 
 
 @explained
-def own(value: Any = None, **parameters: Any) -> OwnVariable:
+def own(value: object = None, **parameters: object) -> OwnVariable:
     """A variable inside the block that it is passed to.
 
     ``linear(x, own(seed=1), units=4)`` has a weight of its own, and no bias. Takes what
@@ -89,7 +89,7 @@ def own(value: Any = None, **parameters: Any) -> OwnVariable:
 
 
 @explained
-def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
+def stop_gradient(x: Operand, name: str | None = None, **parameters: object) -> Expression:
     """A StopGradient: the value of x, but no gradient flows back to x.
 
     For a tree, ``only="encoder/*"`` stops only those leaves.
@@ -98,7 +98,7 @@ def stop_gradient(x: Operand, name: str | None = None, **parameters: Any) -> Exp
 
 
 @explained
-def loss(x: Operand, name: str | None = None, **parameters: Any) -> Expression:
+def loss(x: Operand, name: str | None = None, **parameters: object) -> Expression:
     """A Loss: marks x as a loss, where backward starts."""
     return block("Loss", x, name=name, **parameters)
 
@@ -109,7 +109,7 @@ def build(
     title: str = "",
     description: str = "",
     contracts: str | Sequence[str] = (),
-    training: Training | Mapping[str, Any] | None = None,
+    training: Training | Mapping[str, object] | None = None,
 ) -> Diagram:
     """Build a diagram of everything that the outputs depend on, in order of creation.
 
@@ -173,7 +173,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *map(snake_case, registry().classes)})
 
 
-def _source(kind: str, name: str, value: Any, parameters: dict[str, Any]) -> Expression:
+def _source(kind: str, name: str, value: object, parameters: dict[str, object]) -> Expression:
     if isinstance(value, Expression):
         raise BuildError(f"The value of {name!r} must be numbers, not an expression.")
     return block(kind, name=name, **({} if value is None else {"value": value}), **parameters)

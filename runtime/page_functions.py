@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from gradwire.blocks.arguments import explained
 from gradwire.blocks.errors import BuildError
@@ -37,7 +37,7 @@ class PageFunction:
     a dict like its keys.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, function: Callable[..., object], name: str) -> None:
         if name == MAIN:
             raise BuildError(f"A page used as a block can't be called {MAIN!r}: that page runs.")
         self.__doc__ = function.__doc__
@@ -83,7 +83,7 @@ class PageFunction:
     def use(
         self,
         kind: type[PageBlock],
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, object],
         name: str | None,
         *inputs: Operand,
         **named: Operand,
@@ -128,13 +128,13 @@ class PageFunction:
 
 
 @overload
-def page(function: Callable[..., Any], /) -> PageFunction: ...
+def page(function: Callable[..., object], /) -> PageFunction: ...
 @overload
-def page(name: str, /) -> Callable[[Callable[..., Any]], PageFunction]: ...
+def page(name: str, /) -> Callable[[Callable[..., object]], PageFunction]: ...
 @explained
 def page(
-    subject: Callable[..., Any] | str, /
-) -> PageFunction | Callable[[Callable[..., Any]], PageFunction]:
+    subject: Callable[..., object] | str, /
+) -> PageFunction | Callable[[Callable[..., object]], PageFunction]:
     """Turn a function into a page: ``@page``, or ``@page("encoder")`` to choose its name."""
     if isinstance(subject, str):
         return partial(PageFunction, name=subject)
@@ -166,7 +166,7 @@ def scan(
             expected="a function with @page above it",
             got=type(function).__name__,
         )
-    parameters: dict[str, Any] = {
+    parameters: dict[str, object] = {
         "steps": steps,
         "carry": carry or {},
         "over": over,
@@ -217,7 +217,7 @@ def cond(
     return page(name)(branches)(condition, *inputs, name=name)
 
 
-def _named_results(result: Any, scope: str) -> dict[str, Expression]:
+def _named_results(result: object, scope: str) -> dict[str, Expression]:
     if isinstance(result, Expression):
         results = {"out": result}
     elif isinstance(result, tuple):

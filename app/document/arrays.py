@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def parse_index(text: str, shape: tuple[int, ...]) -> Index:
     return tuple(parts)
 
 
-def with_part(array: Array, index: Index, part: Any) -> Array:
+def with_part(array: Array, index: Index, part: object) -> Array:
     """A copy of ``array`` with the part at ``index`` replaced."""
     changed = array.copy()
     changed[index] = part

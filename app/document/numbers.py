@@ -51,7 +51,7 @@ class Slider(NamedTuple):
         """Whether a number lies within the limits."""
         return self.least <= float(value) <= self.largest
 
-    def at(self, share: float, dtype: np.dtype[Any]) -> Any:
+    def at(self, share: float, dtype: np.dtype[np.generic]) -> np.generic:
         """The number at a share of the way, at most the hundredth part of it or a step away."""
         wanted = self.least + min(max(share, 0.0), 1.0) * (self.largest - self.least)
         return self.nearest(wanted, self.grain(), dtype)
@@ -60,7 +60,7 @@ class Slider(NamedTuple):
         """The step, or else a power of ten that is at most the hundredth part of the way."""
         return self.step or 10.0 ** math.floor(math.log10((self.largest - self.least) / 100.0))
 
-    def nearest(self, value: float, grain: float, dtype: np.dtype[Any]) -> Any:
+    def nearest(self, value: float, grain: float, dtype: np.dtype[np.generic]) -> np.generic:
         """The nearest number within the limits: a step, a multiple of the grain or an end."""
         found = self._step_near(value) if self.step else round(value / grain) * grain
         found = min(max(round(found, _places(grain) + 3), self.least), self.largest)
@@ -98,7 +98,7 @@ def array_of(block: Block, key: str, shown: Array | None = None) -> Array | None
 
 
 def set_number(
-    block: Block, number: NumberCell, value: Any, shown: Array | None = None, page: str = MAIN
+    block: Block, number: NumberCell, value: object, shown: Array | None = None, page: str = MAIN
 ) -> SetParameters:
     """The change that gives one cell of ``block`` another value."""
     before = array_of(block, number.key, shown)
@@ -114,7 +114,7 @@ def set_number(
     return SetParameters(number.block, {number.key: written}, page)
 
 
-def read_number(text: str, dtype: np.dtype[Any]) -> Any:
+def read_number(text: str, dtype: np.dtype[np.generic]) -> np.generic:
     """The number that ``text`` is in ``dtype``; raises ValueError if it is none that fits."""
     plain = text.strip().lower().replace("−", "-")
     value = _WORDS[plain] if plain in _WORDS else float(plain)
@@ -144,16 +144,16 @@ class Scrub:
     what their dtype can express, and within the limits of a slider. A boolean is true above a half.
     """
 
-    def __init__(self, value: Any, slider: Slider | None = None) -> None:
-        start = np.asarray(value)[()]
+    def __init__(self, value: object, slider: Slider | None = None) -> None:
+        start = np.asarray(value).flat[0]
         self._dtype = start.dtype
         self._slider = slider
         self._step = slider.step if slider and slider.step else step_of(start)
         self._low, self._high = slider[:2] if slider else _limits(start.dtype)
         self._exact = float(start) if math.isfinite(float(start)) else 0.0
-        self.value: Any = start
+        self.value: np.generic = start
 
-    def by(self, steps: float, factor: float = 1.0) -> Any:
+    def by(self, steps: float, factor: float = 1.0) -> np.generic:
         """Move by ``steps`` of ``factor`` times the usual size; return the new number."""
         grain = self._step * factor
         self._exact = min(max(self._exact + steps * grain, self._low), self._high)

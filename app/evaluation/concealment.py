@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from gradwire.app.evaluation.badges import NONE
 from gradwire.blocks.block import Source
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NUMBERS = frozenset({"values", "gradients", "states"})
 """What can be concealed of a result."""
+
+_T = TypeVar("_T")
 
 
 def concealed(
@@ -113,5 +115,5 @@ def known(result: EvaluationResult, timeline: Timeline, position: int) -> Evalua
     )
 
 
-def _known(arrays: Mapping[str, Any], is_known: Callable[[str], bool]) -> dict[str, Any]:
+def _known(arrays: Mapping[str, _T], is_known: Callable[[str], bool]) -> dict[str, _T]:
     return {name: array for name, array in arrays.items() if is_known(name)}

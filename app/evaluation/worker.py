@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from gradwire.app.services.background import Cancelled, tell
 from gradwire.blocks.errors import RunError, reason_of, shortened
@@ -276,13 +276,13 @@ class _Queue:
             interrupt(self._running[1])
 
 
-def _work(queue: _Queue, ended: Any) -> None:
+def _work(queue: _Queue, ended: SignalInstance) -> None:
     """The thread's loop. It refers to no Worker, which may be deleted while a job runs."""
     while _do_next(queue, ended):
         pass
 
 
-def _do_next(queue: _Queue, ended: Any) -> bool:
+def _do_next(queue: _Queue, ended: SignalInstance) -> bool:
     """Wait for a job and do it; return False once the queue is closed."""
     with breakable():  # from before the job is taken, so that no interrupt comes too early
         if (submitted := queue.take()) is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradwire.blocks.values import Tensor
+from gradwire.blocks.values import Json, Tensor
 from gradwire.runtime.flow import number
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def parse(text: str) -> Any:
     return text if end != len(tokens) else items[0] if bare else items
 
 
-def _tokens(text: str) -> Any:
+def _tokens(text: str) -> Iterator[object]:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -53,7 +54,7 @@ def _tokens(text: str) -> Any:
         at = match.end()
 
 
-def _scalar(match: re.Match[str]) -> tuple[Any]:
+def _scalar(match: re.Match[str]) -> tuple[object]:
     """The value in a tuple, to distinguish it from punctuation."""
     if (word := match["word"]) is not None:
         if word.lower() not in _WORDS:
@@ -63,9 +64,9 @@ def _scalar(match: re.Match[str]) -> tuple[Any]:
     return (int(number) if re.fullmatch(r"[-+]?\d+", number) else float(number),)
 
 
-def _items(tokens: list[Any], at: int, closing: str | None) -> tuple[list[Any], int]:
+def _items(tokens: list[object], at: int, closing: str | None) -> tuple[list[object], int]:
     """Comma-separated items from ``at`` up to ``closing``; a trailing comma is allowed."""
-    items: list[Any] = []
+    items: list[object] = []
     while at < len(tokens) and tokens[at] != closing:
         token = tokens[at]
         if isinstance(token, tuple):
@@ -87,7 +88,7 @@ def _items(tokens: list[Any], at: int, closing: str | None) -> tuple[list[Any], 
     return items, at + 1
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """``value`` as text that ``parse`` reads; a matrix has one row per line."""
     if value is None:
         return ""
@@ -102,7 +103,7 @@ def written(value: Any) -> str:
     return json.dumps(value, default=_record)
 
 
-def _record(value: BaseModel) -> Any:
+def _record(value: BaseModel) -> Json:
     return value.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
+from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal, SignalInstance
 
 from gradwire.blocks.errors import GradwireError
 
@@ -26,7 +26,7 @@ _EVERY = 15
 """Milliseconds between two checks of the job."""
 
 
-def tell(signal: Any, *values: object) -> None:
+def tell(signal: SignalInstance, *values: object) -> None:
     """Emit a signal from another thread, which may outlive the window that it tells; nothing
     happens if its object is deleted by now.
     """

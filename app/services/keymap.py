@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QKeySequence
@@ -175,7 +175,7 @@ class Keymap(QObject):
         except KeymapError:
             self._keys = self._defaults()
 
-    def _checked(self, keys: Any) -> dict[str, Keys]:
+    def _checked(self, keys: object) -> dict[str, Keys]:
         if not isinstance(keys, dict):
             raise KeymapError(editor.tr("The keys must be an object."))
         for id, given in keys.items():
@@ -220,7 +220,7 @@ def native(key: str) -> str:
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     """The keys of a shortcut file; raises KeymapError if it is none."""
     try:
         document = json.loads(text) if len(text) <= MAX_CHARACTERS else None

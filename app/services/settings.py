@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Generic, Self, TypeVar, overload
 
 from PySide6.QtCore import QByteArray, QSettings, QStandardPaths
 
@@ -39,26 +39,27 @@ _ARRANGEMENT = ("geometry", "state", "panels")
 """Keys of the window's geometry and of its dock states."""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > _MAX_TEXT or "\0" in value:
         raise ValueError
     return value
 
 
-def _path(value: Any) -> str:
-    parts = os.fsencode(_text(value)).replace(b"\\", b"/").split(b"/")
-    if len(value) > _LONGEST_PATH or max(map(len, parts)) > _LONGEST_NAME:
+def _path(value: object) -> str:
+    text = _text(value)
+    parts = os.fsencode(text).replace(b"\\", b"/").split(b"/")
+    if len(text) > _LONGEST_PATH or max(map(len, parts)) > _LONGEST_NAME:
         raise ValueError
-    return str(value)
+    return text
 
 
-def _object(value: Any) -> str:
-    if _text(value) and not isinstance(json.loads(value), dict):
+def _object(value: object) -> str:
+    if (text := _text(value)) and not isinstance(json.loads(text), dict):
         raise TypeError
-    return str(value)
+    return text
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     found = value if isinstance(value, list) else [value]  # QSettings reads one of one as a text
     if value is None:
         return ()  # and an empty one as nothing
@@ -67,8 +68,8 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(each) for each in found if each)
 
 
-def _one_of(names: Collection[str]) -> Callable[[Any], str]:
-    def taken(value: Any) -> str:
+def _one_of(names: Collection[str]) -> Callable[[object], str]:
+    def taken(value: object) -> str:
         if _text(value) not in names:
             raise ValueError
         return str(value)
@@ -76,7 +77,7 @@ def _one_of(names: Collection[str]) -> Callable[[Any], str]:
     return taken
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     return ("false", "true").index(str(value).lower()) == 1
 
 
@@ -84,21 +85,21 @@ def _word(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _positive(value: Any) -> float:
+def _positive(value: object) -> float:
     found = float(str(value))
     if not 0.0 < found < math.inf:
         raise ValueError
     return found
 
 
-def _height(value: Any) -> int:
+def _height(value: object) -> int:
     found = int(str(value))
     if not 0 <= found <= _TALLEST:
         raise ValueError
     return found
 
 
-def _bytes(value: Any) -> QByteArray:
+def _bytes(value: object) -> QByteArray:
     if not isinstance(value, QByteArray):
         raise TypeError
     return value
@@ -115,7 +116,7 @@ class Setting(Generic[_T]):
     def __init__(
         self,
         key: str,
-        checked: Callable[[Any], _T],
+        checked: Callable[[object], _T],
         default: _T,
         stored: Callable[[_T], object] = lambda value: value,
     ) -> None:
@@ -276,7 +277,7 @@ class Settings:
         for key, value in zip(_ARRANGEMENT, arrangement, strict=True):
             self.write(key, value)
 
-    def read(self, key: str, taken: Callable[[Any], _T], default: _T) -> _T:
+    def read(self, key: str, taken: Callable[[object], _T], default: _T) -> _T:
         """What ``taken`` makes of a stored value; the default without one, or if it refuses it."""
         if not self.store.contains(key):
             return default

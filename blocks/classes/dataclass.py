@@ -28,7 +28,7 @@ else:
 
 
 _Field: TypeAlias = dataclasses.Field[Any]
-_Method: TypeAlias = Callable[..., Any]
+_Method: TypeAlias = Callable[..., object]
 
 
 def _made(
@@ -45,7 +45,7 @@ def _made(
         cls, init=False, repr=False, eq=False, kw_only=kw_only, slots=slots
     )
     fields = dataclasses.fields(made)
-    methods: dict[str, Any] = {
+    methods: dict[str, object] = {
         "__init__": _Late("__init__", made, partial(_init, frozen=frozen, slots=slots)),
         "__repr__": _repr(fields),
     }
@@ -104,7 +104,7 @@ _FACTORY = _Factory()
 def _init(cls: type, *, frozen: bool, slots: bool) -> _Method:
     """``__init__(self, a, b=1, *, c=2)``, with the annotations of the fields."""
     fields: tuple[_Field, ...] = dataclasses.fields(cls)
-    scope: dict[str, Any] = {"_set_": object.__setattr__, "_factory_": _FACTORY}
+    scope: dict[str, object] = {"_set_": object.__setattr__, "_factory_": _FACTORY}
     scope |= {f"_default_{f.name}": f.default for f in fields if _has_default(f)}
     scope |= {f"_make_{f.name}": f.default_factory for f in fields if _has_factory(f)}
     arguments = [f for f in fields if f.init]
@@ -178,7 +178,7 @@ def _repr(fields: Iterable[_Field]) -> _Method:
     return __repr__
 
 
-def _refusals(cls: Any, fields: Iterable[_Field]) -> dict[str, _Method]:
+def _refusals(cls: type[Any], fields: Iterable[_Field]) -> dict[str, _Method]:
     """Methods that refuse to set and to delete fields."""
     names = {f.name for f in fields}
 
@@ -201,10 +201,10 @@ def _state(fields: Iterable[_Field]) -> dict[str, _Method]:
     """For copies and pickles, which would set the attributes."""
     names = [f.name for f in fields]
 
-    def __getstate__(self: object) -> list[Any]:
+    def __getstate__(self: object) -> list[object]:
         return [getattr(self, name) for name in names]
 
-    def __setstate__(self: object, state: Iterable[Any]) -> None:
+    def __setstate__(self: object, state: Iterable[object]) -> None:
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 

@@ -8,10 +8,9 @@ import itertools
 import sys
 import textwrap
 from collections.abc import Callable
-from typing import Any
 
 
-def docstring(of: type | Callable[..., Any]) -> str:
+def docstring(of: type | Callable[..., object]) -> str:
     """The docstring of a class or function, also where ``python -OO`` has dropped it."""
     text = inspect.getdoc(of)
     if text is None and sys.flags.optimize > 1:
@@ -34,7 +33,7 @@ def field_docstrings(cls: type) -> dict[str, str]:
     }
 
 
-def _definition(of: type | Callable[..., Any]) -> ast.stmt | None:
+def _definition(of: type | Callable[..., object]) -> ast.stmt | None:
     """The statement that defines it; None without a source."""
     try:
         return ast.parse(textwrap.dedent(inspect.getsource(of))).body[0]

@@ -12,7 +12,7 @@ class _Required:
         return "REQUIRED"
 
 
-REQUIRED: Any = _Required()
+REQUIRED: object = _Required()
 """Default of an input port that must be wired or given a literal."""
 
 

@@ -90,7 +90,7 @@ def numpy_block(name: str) -> type[Block]:
     return cls
 
 
-def own_parameter_names(cls: type[Block], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def own_parameter_names(cls: type[Block], parameters: Mapping[str, object]) -> dict[str, Any]:
     """The parameters under the names that the block has for them: ``axis`` for ``dim``."""
     known = cls.parameter_names()
     return {
@@ -99,7 +99,7 @@ def own_parameter_names(cls: type[Block], parameters: Mapping[str, Any]) -> dict
     }
 
 
-def named_parameters(cls: type[Block], values: Sequence[Any]) -> dict[str, Any]:
+def named_parameters(cls: type[Block], values: Sequence[object]) -> dict[str, Any]:
     """Positional parameters by name: ``x.reshape(2, 3)``, ``x.sum(0)``.
 
     Raises BuildError if there are too many.
@@ -117,7 +117,7 @@ def named_parameters(cls: type[Block], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def bound_parameters(
-    function: Callable[..., Any], given: Sequence[Any], inputs: int
+    function: Callable[..., object], given: Sequence[object], inputs: int
 ) -> dict[str, Any]:
     """What is ``given`` to a numpy function by position after its inputs, by name."""
     names = list(inspect.signature(function).parameters)

@@ -338,7 +338,7 @@ def _input_names(cls: type[Block]) -> tuple[tuple[str, ...], str]:
     return tuple(port.name for port in cls.inputs if not port.variadic), repeated
 
 
-def as_literal(value: Any) -> PortLiteral:
+def as_literal(value: object) -> PortLiteral:
     """The literal for some numbers; an array keeps its dtype. Raises BuildError for others."""
     try:
         if isinstance(value, np.ndarray | np.generic):

@@ -66,7 +66,7 @@ class _Part:
         return (self.begin, self.size, self.step) != (0, -1, 1)
 
 
-def _part(entry: Any, operand: str) -> _Part:
+def _part(entry: object, operand: str) -> _Part:
     if entry is None:
         return _Part(is_new=True)
     if not isinstance(entry, slice):
@@ -93,13 +93,13 @@ def _span(begin: int, stop: int | None, entry: slice, operand: str) -> tuple[int
     return begin, max(0, stop - begin)
 
 
-def _number(number: Any, entry: Any, operand: str) -> int:
+def _number(number: object, entry: object, operand: str) -> int:
     if isinstance(number, int | np.integer) and not isinstance(number, bool):
         return int(number)
     raise _refused(entry, operand)
 
 
-def _refused(entry: Any, operand: str) -> BuildError:
+def _refused(entry: object, operand: str) -> BuildError:
     return BuildError(
         f"{operand} can't be indexed like this.",
         expected="the name of an output, or indices such as x[-1], x[1:-1, 0] or x[..., ::2]",
@@ -116,8 +116,8 @@ def _places(first: Sequence[_Part], last: Sequence[_Part]) -> list[tuple[_Part, 
     return [(part, i) for i, part in enumerate(front)] + behind
 
 
-def _slice(taken: Sequence[_Part], last: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _slice(taken: Sequence[_Part], last: int) -> dict[str, object]:
+    found: dict[str, object] = {
         "begin": [part.begin for part in taken], "size": [part.size for part in taken]
     }  # fmt: skip
     if any(part.step != 1 for part in taken):

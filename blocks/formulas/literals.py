@@ -58,7 +58,7 @@ class Literals:
                 return self.try_literal(node)
         return None
 
-    def try_literal(self, node: ast.expr) -> Any:
+    def try_literal(self, node: ast.expr) -> object:
         """A number or nested lists or tuples of them; None for other syntax."""
         if not isinstance(node, ast.List | ast.Tuple):
             return self.number(node)
@@ -87,9 +87,9 @@ class Literals:
         texts = [value for value in found if isinstance(value, str)]
         return texts if len(texts) == len(node.elts) else None
 
-    def record(self, node: ast.Dict) -> dict[str, Any]:
+    def record(self, node: ast.Dict) -> dict[str, object]:
         """The record ``{"x": {"dtype": "int64"}, "y": [1, 2]}``; raises FormulaError."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
                 raise self.error("The keys of a record are texts.", key or value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
 from gradwire.blocks.errors import BuildError
 
@@ -68,7 +67,7 @@ def blamed(node: ast.AST, what: str) -> ast.AST:
     return next((each for each in keywords if repr(each.arg) in what), node)
 
 
-def with_keywords(text: str, place: tuple[int, int], values: Mapping[str, Any]) -> str:
+def with_keywords(text: str, place: tuple[int, int], values: Mapping[str, object]) -> str:
     """The text with keyword parameters of the call at a place set, the rest left as it is.
 
     Raises ValueError if there is no call.

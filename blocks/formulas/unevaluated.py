@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gradwire.blocks.errors import BuildError
 
@@ -44,7 +44,7 @@ class Unevaluated:
     def __trunc__(self) -> NoReturn:
         self._refuse("number", 'Write cast(cast(x, dtype="int64"), dtype="float32") to truncate.')
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def __array__(self, *_: object, **__: object) -> NoReturn:
         self._refuse("array", f"{_NUMBERS}; stack(a, b) or concat(a, b) puts expressions together.")
 
     def __format__(self, spec: str) -> str:

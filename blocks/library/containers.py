@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.symbolic import Namespace, Value
 
 
-def _from_text(data: Any) -> Any:
+def _from_text(data: object) -> object:
     try:
         return json.loads(data) if isinstance(data, str) else data
     except RecursionError:
@@ -66,7 +66,7 @@ class Pack(Block):
                     )
         return self
 
-    def _extra_values(self) -> list[Any]:
+    def _extra_values(self) -> list[object]:
         return [leaf.value for leaf in passive(self.extras).leaves.values()]
 
     def forward(self, xp: Namespace, *items: Value | Tree) -> Tree:

@@ -6,7 +6,7 @@ What reads expressions is imported when there is one: every diagram asks whether
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import field_validator, model_validator
 
@@ -69,7 +69,7 @@ class Formula(Composite):
 
         return content_of(self.expression)
 
-    def with_part(self, part: str, values: Mapping[str, Any]) -> str:
+    def with_part(self, part: str, values: Mapping[str, object]) -> str:
         """The expression with parameters of a block inside set; raises ParameterError."""
         from gradwire.blocks.formulas.places import with_keywords
 

@@ -68,7 +68,7 @@ class StopGradient(Elementwise):
             )
         return x if self.open else xp.stop_gradient(x)
 
-    def selectable(self, tree: Tree, stack: Callable[[list[Any]], Any]) -> Tree:
+    def selectable(self, tree: Tree, stack: Callable[[list[Any]], object]) -> Tree:
         """The tree to whose paths the patterns apply, with sequences stacked if so configured."""
         return stacked(tree, self._chosen, stack) if self.sequences == "stacked" else tree
 

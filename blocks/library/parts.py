@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -352,6 +352,6 @@ def _require_indices_along(x: Value, indices: Value, axis: int) -> None:
         )
 
 
-def _require_parts(parts: tuple[Any, ...]) -> None:
+def _require_parts(parts: tuple[object, ...]) -> None:
     if not parts:
         raise ShapeError("Nothing to join.", expected="one part or more", next_step="Wire parts.0.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -37,7 +37,7 @@ class _Random(Block):
     def infer(self, inputs: Mapping[str, Shape | None], output: Shape | None) -> dict[str, Shape]:
         return {} if output is None else same_shape(inputs, output)
 
-    def _shape(self, like: Any) -> Shape:
+    def _shape(self, like: Value | None) -> Shape:
         return self.shape if like is None else tuple(like.shape)
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import (
     TYPE_CHECKING,
     Annotated,
-    Any,
     ClassVar,
     Literal,
     NamedTuple,
@@ -107,7 +106,7 @@ class RecordedRun(NamedTuple):
     written: str
     """Where the program has it, ``model.py:42``; empty where that is not known."""
     inputs: tuple[tuple[Shape, str], ...]
-    seen: tuple[Any, ...]
+    seen: tuple[tuple[float, float, float, float, float, float], ...]
     """What is known of each input, as ``measured`` gives it; a negative count where nothing is."""
     has_numbers: bool
     outputs: tuple[RecordedOutput, ...]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from gradwire.blocks.block import OpenShape, Shape, Source
-from gradwire.blocks.values import DType, Tensor, fitted
+from gradwire.blocks.values import DType, Json, Tensor, fitted
 
 Length = Annotated[int, Field(ge=0)]
 Initialiser = Literal[
@@ -77,7 +77,7 @@ class _Given(Source):
         object.__setattr__(self, "value", fitted(self.value, self.dtype))
         return self
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Json]:
         record = super().to_record()
         if self.value is not None:
             record["value"] = without_needless_points(self.value)
@@ -181,7 +181,7 @@ class Constant(Source):
         object.__setattr__(self, "value", fitted(self.value, self.leaf_dtype))
         return self
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Json]:
         record = super().to_record()
         if self.dtype is not None:
             record["value"] = without_needless_points(self.value)
@@ -218,7 +218,7 @@ class Input(_Given):
         return None if self.value is None else self.value.array
 
 
-def without_needless_points(value: Tensor) -> Any:
+def without_needless_points(value: Tensor) -> object:
     """JSON of a value whose dtype is known otherwise: whole numbers without ``.0``."""
     if value.array.dtype.kind != "f" or not value.array.size:
         return value.to_json()

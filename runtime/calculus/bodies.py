@@ -27,7 +27,7 @@ class BodyTrace:
     """
 
     def __init__(
-        self, outside: Trace, steps: int, reverse: bool, owner: Callable[[Any, int], Any]
+        self, outside: Trace, steps: int, reverse: bool, owner: Callable[[Any, int], object]
     ) -> None:
         self.trace = Trace(own_seed=self._own_seed)
         self._outside = outside

@@ -21,7 +21,7 @@ integers are int64; those of uint64 stay uint64.
 from __future__ import annotations
 
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def holders(x: int) -> frozenset[str]:
     )
 
 
-def array_of(x: Any, dtype: str | None = None) -> Array:
+def array_of(x: object, dtype: str | None = None) -> Array:
     """A read-only copy of data in ``dtype``; by default in its own, float32 for lists of floats.
 
     Raises DTypeError unless the data are numbers or booleans, and for a Python scalar that an
@@ -185,7 +185,7 @@ def _integer_array(x: int, dtype: str | None) -> Array:
     return _array_of(x, dtype)
 
 
-def _array_of(x: Any, dtype: str | None) -> Array:
+def _array_of(x: object, dtype: str | None) -> Array:
     if dtype is not None and is_scalar(x):
         require_fit(x, dtype)
     try:

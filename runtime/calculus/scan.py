@@ -42,8 +42,11 @@ class Carried(NamedTuple):
     after: Value
 
 
-def _same(owner: Any, step: int) -> Any:
+def _same(owner: object, step: int) -> object:
     return owner
+
+
+_Total: TypeAlias = "Mapping[tuple[Kind, Value], Value]"
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +176,7 @@ def needed_values(outputs: Iterable[Value], known: Iterable[Value]) -> list[Valu
     return [found[place] for place in sorted(found)]
 
 
-def copied(value: Value, trace: Trace, inputs: Sequence[Value], owner: Any) -> Value:
+def copied(value: Value, trace: Trace, inputs: Sequence[Value], owner: object) -> Value:
     """The same arithmetic on other inputs, which are like its own, on another trace."""
     trace.owner = owner
     return Value(
@@ -183,7 +186,7 @@ def copied(value: Value, trace: Trace, inputs: Sequence[Value], owner: Any) -> V
 
 
 def _rule(
-    slot: int, xp: Namespace, g: Value, out: Value, *inputs: Value, **attributes: Any
+    slot: int, xp: Namespace, g: Value, out: Value, *inputs: Value, **attributes: object
 ) -> Value:
     """The product of one result; see ``gradients`` for those of several."""
     return gradients([(out, g)], [slot])[slot]
@@ -362,7 +365,7 @@ class _Reversing:
         trace.owner = owner
         return seed
 
-    def _leaf(self, shape: Shape, dtype: str, owner: Any) -> Value:
+    def _leaf(self, shape: Shape, dtype: str, owner: object) -> Value:
         self._trace.owner = owner
         return self._trace.apply(LEAF, shape=shape, dtype=dtype)
 
@@ -398,20 +401,18 @@ class _Reversing:
         return here
 
 
-def _adjoint(
-    key: tuple[Kind, Value], body: Body, inputs: Sequence[Value], total: Mapping[Any, Value]
-) -> Value:
+def _adjoint(key: tuple[Kind, Value], body: Body, inputs: Sequence[Value], total: _Total) -> Value:
     return total[key]
 
 
-def _zero(slot: int, body: Body, inputs: Sequence[Value], total: Mapping[Any, Value]) -> Value:
+def _zero(slot: int, body: Body, inputs: Sequence[Value], total: _Total) -> Value:
     """What comes to a carried value after the last step where nobody reads it."""
     return inputs[slot].trace.xp.zeros_like(inputs[slot])
 
 
-def _input(slot: int, body: Body, inputs: Sequence[Value], total: Mapping[Any, Value]) -> Value:
+def _input(slot: int, body: Body, inputs: Sequence[Value], total: _Total) -> Value:
     return inputs[slot]
 
 
-def _stack(value: Value, body: Body, inputs: Sequence[Value], total: Mapping[Any, Value]) -> Value:
+def _stack(value: Value, body: Body, inputs: Sequence[Value], total: _Total) -> Value:
     return result(body, inputs, "stack", value)

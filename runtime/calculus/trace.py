@@ -57,7 +57,7 @@ class Trace:
         self.remarks[Remark(self.owner, text, code, next_step)] = None
 
     def apply(
-        self, primitive: Primitive, *inputs: Value, weak: bool = False, **attributes: Any
+        self, primitive: Primitive, *inputs: Value, weak: bool = False, **attributes: object
     ) -> Value:
         """Append the result of a primitive; raises TraceError where the inputs don't fit."""
         for x in inputs:

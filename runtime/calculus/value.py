@@ -27,6 +27,9 @@ _Part: TypeAlias = "int | slice | EllipsisType | None"
 Index: TypeAlias = "_Part | tuple[_Part, ...]"
 """What may stand in the brackets of a traced value."""
 Attributes = Mapping[str, Any]
+Kernel: TypeAlias = Callable[..., Any]
+Infer: TypeAlias = "Callable[..., tuple[Shape, str]]"
+Rule: TypeAlias = "Callable[..., Value]"
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 
@@ -65,16 +68,16 @@ class Primitive:
     """
 
     name: str
-    infer: Callable[..., tuple[Shape, str]]
-    kernel: Callable[..., Any]
-    rules: tuple[Callable[..., Any] | None, ...] = ()
+    infer: Infer
+    kernel: Kernel
+    rules: tuple[Rule | None, ...] = ()
     variadic: bool = False
     view: bool = False
     stops: bool = False
     unread: frozenset[int] = frozenset()
     elementwise: bool = False
     transcendental: bool = False
-    scalar_kernel: Callable[..., Any] | None = None
+    scalar_kernel: Kernel | None = None
     no_derivative: NoDerivative | None = None
     closed: Mapping[int, NoDerivative] = field(default_factory=dict)
     together: Callable[..., Mapping[int, Value]] | None = None
@@ -94,17 +97,17 @@ class Primitive:
         """Why an input slot has no derivative, if the primitive says so."""
         return self.closed.get(slot, self.no_derivative)
 
-    def rule(self, slot: int) -> Callable[..., Any] | None:
+    def rule(self, slot: int) -> Rule | None:
         """The derivative rule of an input slot, or None where it is closed."""
         place = 0 if self.variadic else slot
         return self.rules[place] if place < len(self.rules) else None
 
 
 @cache
-def _in_float64(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _in_float64(kernel: Kernel) -> Kernel:
     """The kernel of an elementwise function, computed in float64 and rounded to ``out``."""
 
-    def call(*arrays: Array, out: Array, **attributes: Any) -> None:
+    def call(*arrays: Array, out: Array, **attributes: object) -> None:
         wide = np.empty(out.shape)
         kernel(*(array.astype(np.float64) for array in arrays), out=wide, **attributes)
         np.copyto(out, wide, casting="same_kind")
@@ -156,7 +159,7 @@ class Value:
         return math.prod(self.shape)
 
     @property
-    def kernel(self) -> Callable[..., Any]:
+    def kernel(self) -> Kernel:
         """The kernel that computes it: a transcendental function of float32 scalars in float64.
 
         That rounds to the nearest float32, or nearly so, in numpy and in machine code alike, where

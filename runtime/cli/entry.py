@@ -177,10 +177,10 @@ def application(loaded: Collection[str] = COMMANDS, *, alone: bool = False) -> t
     return app
 
 
-def _command(name: str) -> Callable[..., Any]:
+def _command(name: str) -> Callable[..., object]:
     room = f"gradwire.runtime.cli.{_ROOMS.get(name, 'commands')}"
     named = f"{name}_" if keyword.iskeyword(name) else name
-    command: Callable[..., Any] = getattr(importlib.import_module(f".{named}", room), named)
+    command: Callable[..., object] = getattr(importlib.import_module(f".{named}", room), named)
     return command
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,14 @@ _CHUNK = 4096
 """Digits drawn at once."""
 
 
-def _arc(x: float, y: float, rx: float, ry: float, start: float, end: float) -> list[Any]:
+def _arc(x: float, y: float, rx: float, ry: float, start: float, end: float) -> list[object]:
     """Points of an ellipse, from one angle to another in degrees; y points down."""
     steps = max(4, round(abs(end - start) / 30))
     angles = [math.radians(start + (end - start) * i / steps) for i in range(steps + 1)]
     return [(x + rx * math.cos(a), y + ry * math.sin(a)) for a in angles]
 
 
-_STROKES: tuple[tuple[list[Any], ...], ...] = (
+_STROKES: tuple[tuple[list[object], ...], ...] = (
     (_arc(0.0, 0.0, 0.42, 0.75, 0, 360),),
     ([(-0.3, -0.45), (0.05, -0.75), (0.05, 0.75)],),
     ([*_arc(0.0, -0.35, 0.42, 0.4, -170, 30), (-0.42, 0.75), (0.48, 0.75)],),
@@ -101,7 +101,7 @@ def _ink(distance: Floats, thickness: Floats) -> Floats:
     return np.clip(1.0 - (distance - thickness / 2) / (2.0 / SIDE), 0.0, 1.0)
 
 
-Floats: TypeAlias = NDArray[np.floating[Any]]
+Floats: TypeAlias = NDArray[np.floating]
 Labels: TypeAlias = NDArray[np.int64]
 Random: TypeAlias = np.random.Generator
 

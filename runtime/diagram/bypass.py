@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.blocks.block import Block, TreeUse
 from gradwire.runtime.diagram.model import own_ports
@@ -41,6 +41,6 @@ class Bypassed(Block):
         first = next(iter(inputs), None)
         return {} if first is None or output is None else {first: output}
 
-    def forward(self, xp: Any, *values: Any) -> tuple[Any, ...]:
+    def forward(self, xp: object, *values: object) -> tuple[object, ...]:
         """``out = values[0]``."""
         return (values[0],) * len(self.names)

@@ -29,7 +29,7 @@ MAX_MISSTEPS = 64
 _NAMED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     """A number of a file, where those that are not finite have names."""
     return _NAMED.get(value, value) if isinstance(value, str) else value
 
@@ -112,6 +112,6 @@ class Comparison(Record):
     values: Fingerprint = ""
     """That of the numbers in them; empty where the comparison holds for any."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """The JSON form, without fields that have their default values."""
         return self.model_dump(mode="json", exclude_defaults=True)

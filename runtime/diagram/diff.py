@@ -174,11 +174,11 @@ def diff(before: Diagram, after: Diagram) -> DiagramChanges:
     )
 
 
-def _record(part: Lesson | Training | Comparison | None) -> dict[str, Any] | None:
+def _record(part: Lesson | Training | Comparison | None) -> dict[str, object] | None:
     return None if part is None else part.to_record()
 
 
-def _compared(found: Comparison | None) -> dict[str, Any] | None:
+def _compared(found: Comparison | None) -> dict[str, object] | None:
     """Without what only says that blocks or numbers differ, which is told of these."""
     record = _record(found)
     prints = ("structure", "values")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -31,7 +31,7 @@ MAX_COUNT = 1_000_000_000
 _MAX_PATH = 1_000
 
 
-def _well_formed(text: Any) -> Any:
+def _well_formed(text: object) -> object:
     """The text with U+FFFD for halves of characters, which keyboards can type but no file has."""
     if not isinstance(text, str):
         return text
@@ -76,6 +76,6 @@ class TaggedRecord(Record):
     """A record that says what kind it is, in the file too."""
 
     @model_serializer(mode="wrap")
-    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         kind: str = type(self).model_fields["kind"].default
         return {"kind": kind, **handler(self)}

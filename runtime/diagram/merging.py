@@ -178,7 +178,7 @@ class _Merging:
         sides: tuple[_V, _V],
         place: ConflictPlace | None,
         default: Side = "ours",
-        stored: Callable[[_V], Any] | None = None,
+        stored: Callable[[_V], object] | None = None,
     ) -> _V:
         """Record a conflict; the side that was chosen, or else ``default``."""
         ours, theirs = map(stored or _stored, sides)
@@ -309,7 +309,7 @@ class _Merging:
         )
 
 
-def _stored(value: object) -> Any:
+def _stored(value: object) -> object:
     """What a conflict is about as a file stores it; of a page the names of its blocks."""
     match value:
         case _Missing.MISSING:
@@ -327,7 +327,7 @@ def _stored(value: object) -> Any:
     return value
 
 
-def _stored_field(owner: Block | Diagram, key: str) -> Any:
+def _stored_field(owner: Block | Diagram, key: str) -> object:
     """A field of a block or a diagram as a file stores it."""
     if isinstance(owner, Diagram):
         return _stored(getattr(owner, key))

@@ -58,7 +58,7 @@ class Method(TaggedRecord):
     """The field of each of Keras's options, and Keras's default; none is not imported."""
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **more: Any) -> None:
+    def __pydantic_init_subclass__(cls, **more: object) -> None:
         super().__pydantic_init_subclass__(**more)
         if "kind" in cls.model_fields:
             METHODS.append(cls)
@@ -80,7 +80,7 @@ class Method(TaggedRecord):
         """Why torch.optim can't be used for variables of these dtypes; empty if it can."""
         return ""
 
-    def rests(self, dtype: np.dtype[Any]) -> bool:
+    def rests(self, dtype: np.dtype[np.generic]) -> bool:
         """Whether ``move`` changes no bit of value and memory where the gradient is 0, whatever
         they are.
         """
@@ -122,7 +122,7 @@ class _AnyMethod:
     """The schema of a field for any optimiser, of those that there are when it is first used."""
 
     def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
+        self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         # Which classes there are is known only now, so ``A | B`` can't name them.
         return handler.generate_schema(
@@ -169,7 +169,7 @@ class SGDMethod(CoupledMethod):
                 got=f"momentum {self.momentum:g} and dampening {self.dampening:g}",
             )
 
-    def rests(self, dtype: np.dtype[Any]) -> bool:
+    def rests(self, dtype: np.dtype[np.generic]) -> bool:
         """Unless momentum goes on."""
         return not self.momentum
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.library.formula import Formula
 from gradwire.blocks.library.pages import Page as PageBlock
@@ -46,7 +46,9 @@ class Address(NamedTuple):
             return block
         return changed_block(diagram.pages[self.page].blocks[self.name], {self.owned: block})
 
-    def parameters(self, diagram: DiagramView, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def parameters(
+        self, diagram: DiagramView, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
         """The parameters to set of the block of the page, to set ``values`` at this address.
 
         Raises ParameterError.

@@ -7,7 +7,7 @@ recipe that is not finished.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -157,6 +157,6 @@ class Training(Record):
     record: Places = ()
     """Ports, besides losses, whose values are recorded each iteration."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """The JSON form, without fields that have their default values."""
         return self.model_dump(mode="json", exclude_defaults=True)

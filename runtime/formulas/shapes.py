@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def _filled(
     source = formula.free[name].node.block
     if shape is None:
         return None
-    updates: dict[str, Any]
+    updates: dict[str, object]
     if name in formula.data:
         updates = {"value": _numbers(shape)}
     elif not shape:
@@ -141,7 +141,7 @@ def _filled(
     return type(source).from_record(updates) if updates else None
 
 
-def _numbers(shape: Shape) -> Any:
+def _numbers(shape: Shape) -> object:
     """Numbers of data that are easily told apart: 1, or halves from −1 to 1.5."""
     if not shape:
         return 1.0

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.block import Opaque, Source
 from gradwire.blocks.classes.dataclass import dataclass
@@ -372,12 +372,12 @@ def _own(block: Block, port: str, prefix: str) -> str:
     return f"{prefix}own({', '.join(_keywords(given))})"
 
 
-def _number(value: Any) -> _Text:
+def _number(value: object) -> _Text:
     text = repr(value)
     return _Text(text, _NEGATION if text.startswith("-") else _CALL)
 
 
-def _keywords(record: dict[str, Any]) -> list[str]:
+def _keywords(record: dict[str, object]) -> list[str]:
     return [f"{name}={value!r}" for name, value in record.items() if name != "type"]
 
 

@@ -72,7 +72,7 @@ class Answer:
     """The place of the chosen option, from 0 on."""
     confidence: int | None = None
 
-    def to_record(self, step: int, hints: int) -> dict[str, Any]:
+    def to_record(self, step: int, hints: int) -> dict[str, object]:
         """The JSON form, with the number of the step (from 1 on) and of the hints taken."""
         given = {
             "answer": self.text,
@@ -121,13 +121,13 @@ def lesson_digest(diagram: Diagram) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(record: Mapping[str, object]) -> dict[str, Any]:
     """A record of answers with its digest."""
     rest = {key: value for key, value in record.items() if key != "digest"}
     return rest | {"digest": hashlib.sha256(canonical(rest).encode("utf-8")).hexdigest()}
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """JSON in one form: keys sorted, nothing between, numbers as JavaScript writes them."""
     if isinstance(value, Mapping):
         ordered = sorted(value.items(), key=lambda item: _units(item[0]))
@@ -233,7 +233,7 @@ def _sheet(document: dict[str, Any]) -> AnswerSheet:
     )
 
 
-def _steps(value: Any) -> tuple[dict[int, Answer], dict[int, int]]:
+def _steps(value: object) -> tuple[dict[int, Answer], dict[int, int]]:
     if not isinstance(value, list):
         raise Flaw(("steps",), "'steps' is not a list.", expected="[…]", got=shown(value))
     answers: dict[int, Answer] = {}
@@ -266,7 +266,7 @@ def _answer(record: dict[str, Any], path: Path) -> Answer:
     )
 
 
-def _bounded(value: Any, path: Path) -> str:
+def _bounded(value: object, path: Path) -> str:
     text = read_text(value, path)
     if len(text) > MAX_ANSWER:
         raise Flaw(path, "The answer is too long.", expected=f"at most {MAX_ANSWER} characters",
@@ -274,25 +274,26 @@ def _bounded(value: Any, path: Path) -> str:
     return text
 
 
-def _texts(value: Any, path: Path) -> dict[str, str]:
+def _texts(value: object, path: Path) -> dict[str, str]:
     record = read_object(value, path)
     return {key: _bounded(text, (*path, key)) for key, text in record.items()}
 
 
-def _states(value: Any, path: Path) -> dict[str, str]:
+def _states(value: object, path: Path) -> dict[str, str]:
     """Names of states, those of version 1 as they are called now."""
     return {key: OLDER_STATES.get(text, text) for key, text in _texts(value, path).items()}
 
 
-def _flags(value: Any, path: Path) -> dict[str, bool]:
-    record = read_object(value, path)
-    for key, flag in record.items():
+def _flags(value: object, path: Path) -> dict[str, bool]:
+    flags = {}
+    for key, flag in read_object(value, path).items():
         if not isinstance(flag, bool):
             raise Flaw((*path, key), f"{key!r} is neither true nor false.", got=shown(flag))
-    return record
+        flags[key] = flag
+    return flags
 
 
-def _values(value: Any, path: Path) -> dict[str, Any]:
+def _values(value: object, path: Path) -> dict[str, Any]:
     record = read_object(value, path)
     for key, numbers in record.items():
         if not are_numbers(numbers):
@@ -310,7 +311,7 @@ def are_numbers(value: Any, depth: int = 3) -> bool:
     return is_number and abs(value) < _LARGEST and math.isfinite(value)
 
 
-def _diagram(value: Any, path: Path) -> Diagram:
+def _diagram(value: object, path: Path) -> Diagram:
     read_object(value, path)
     try:
         return read(json.dumps(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from gradwire.blocks import Tensor
 from gradwire.runtime.lessons.inside import PrimitiveBackward, PrimitiveForward
@@ -12,6 +12,7 @@ from gradwire.runtime.lessons.words import sentence
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
+    from gradwire.runtime.diagram.paths import PortPath, WirePath
     from gradwire.runtime.lessons.steps import Step
     from gradwire.runtime.lessons.timeline import Event, Timeline
 
@@ -23,7 +24,7 @@ def rows(timeline: Timeline, events: Iterable[Event]) -> tuple[tuple[str, str, s
     )
 
 
-def steps_json(timeline: Timeline, events: Iterable[Event]) -> list[dict[str, Any]]:
+def steps_json(timeline: Timeline, events: Iterable[Event]) -> list[dict[str, object]]:
     """A record of each event: position, phase, block, sentence and the arrays at full precision.
 
     None is null. An array that was not kept is missing in ``inputs`` and ``outputs``; elsewhere
@@ -47,7 +48,7 @@ def _sentence(timeline: Timeline, event: Event) -> str:
     return sentence(timeline.steps, step)
 
 
-def _numbers(step: Step | None) -> dict[str, Any]:
+def _numbers(step: Step | None) -> dict[str, object]:
     match step:
         case ForwardStep():
             return {"inputs": _arrays(step.inputs), "outputs": _arrays(step.outputs)}
@@ -118,9 +119,9 @@ def _numbers(step: Step | None) -> dict[str, Any]:
             assert_never(step)
 
 
-def _arrays(arrays: Mapping[Any, Array]) -> dict[str, Any]:
+def _arrays(arrays: Mapping[PortPath, Array] | Mapping[WirePath, Array]) -> dict[str, object]:
     return {name: _json(array) for name, array in arrays.items()}
 
 
-def _json(array: Array | None) -> Any:
+def _json(array: Array | None) -> object:
     return None if array is None else Tensor(array).to_json()

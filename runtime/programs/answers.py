@@ -106,7 +106,7 @@ class Subject(Gradients):
         return [*own, *(project.about(self.name) if project else ())]
 
 
-def doctor(subject: Subject) -> dict[str, Any]:
+def doctor(subject: Subject) -> dict[str, object]:
     """What is wrong with a whole model, the gravest first."""
     if not subject.flow.losses:
         return {"model": subject.name, "answer": "It has no loss, so nothing has a gradient."}
@@ -114,7 +114,7 @@ def doctor(subject: Subject) -> dict[str, Any]:
     names = subject.imported.parameters
     stated = [c for contract in subject.contracts() for c in in_paths(contract, names)]
     found = diagnose(session, contracts=stated)
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "model": subject.name,
         "losses": [loss.block for loss in subject.flow.losses[:MOST]],
         "parameters": len(subject.flow.program.trainable),
@@ -146,7 +146,7 @@ def why(subject: Subject, parameter: str) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if value}
 
 
-def what_if(subject: Subject, stops: Sequence[str]) -> dict[str, Any]:
+def what_if(subject: Subject, stops: Sequence[str]) -> dict[str, object]:
     """What changes without some stops of gradient, by the names that answers have for them."""
     trial = WhatIf(subject.session).open(*stops)
     compared = trial.compare()
@@ -159,7 +159,7 @@ def what_if(subject: Subject, stops: Sequence[str]) -> dict[str, Any]:
         for name, difference in compared.variables().items()
         if difference.changed
     ]
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "without": list(stops),
         "changed": changed[:MOST],
         "unit": "root mean square of the gradient of all losses; null for none",
@@ -170,7 +170,7 @@ def what_if(subject: Subject, stops: Sequence[str]) -> dict[str, Any]:
     return answer
 
 
-def contracts(subject: Subject, lines: Sequence[str]) -> dict[str, Any]:
+def contracts(subject: Subject, lines: Sequence[str]) -> dict[str, object]:
     """Which contracts hold: the given ones, or else those that are stated about it."""
     stated = parse_contracts("\n".join(lines)) if lines else subject.contracts()
     if not stated:
@@ -204,7 +204,7 @@ def contracts(subject: Subject, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def diff(before: Subject, after: Subject) -> dict[str, Any]:
+def diff(before: Subject, after: Subject) -> dict[str, object]:
     """What differs between two diagrams or models, and what that does to gradients."""
     names = (before.name, after.name)
     report = diff_report(before.imported.diagram, after.imported.diagram, names)
@@ -225,7 +225,7 @@ def diff(before: Subject, after: Subject) -> dict[str, Any]:
     }
 
 
-def _finding(subject: Subject, finding: Finding) -> dict[str, Any]:
+def _finding(subject: Subject, finding: Finding) -> dict[str, object]:
     affected = [subject.called(name) for name in finding.affected]
     entry = {
         "what": finding.complaint.words,

@@ -123,11 +123,11 @@ def gradients(model: Callable[..., Any], *args: Any, **options: Any) -> Gradient
 
 
 def assert_all_trained(
-    model: Callable[..., Any],
-    *args: Any,
+    model: Callable[..., object],
+    *args: object,
     but: Sequence[str] = (),
-    optimizer: Any = None,
-    **options: Any,
+    optimizer: object = None,
+    **options: object,
 ) -> None:
     """Assert that a model's every trained parameter gets gradient for these arguments.
 

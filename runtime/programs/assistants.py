@@ -41,31 +41,31 @@ def server() -> MCPServer[Any]:
     )
 
     @made.tool()
-    def doctor(model: str, seconds: float = _SECONDS) -> dict[str, Any]:
+    def doctor(model: str, seconds: float = _SECONDS) -> dict[str, object]:
         """Find what is wrong with the gradients of a model, with lines and cures."""
         return _answered(lambda: answers.doctor(Subject(model, _deadline(seconds))))
 
     @made.tool()
-    def why(model: str, parameter: str, seconds: float = _SECONDS) -> dict[str, Any]:
+    def why(model: str, parameter: str, seconds: float = _SECONDS) -> dict[str, object]:
         """Say why one parameter gets gradient or not, and what would let it through."""
         return _answered(lambda: answers.why(Subject(model, _deadline(seconds)), parameter))
 
     @made.tool()
-    def what_if(model: str, without: list[str], seconds: float = _SECONDS) -> dict[str, Any]:
+    def what_if(model: str, without: list[str], seconds: float = _SECONDS) -> dict[str, object]:
         """Try a model without some stops of gradient, which go by the names in other answers."""
         return _answered(lambda: answers.what_if(Subject(model, _deadline(seconds)), without))
 
     @made.tool()
     def contracts(
         model: str, lines: list[str] | None = None, seconds: float = _SECONDS
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Check what must hold, such as `flows(loss -> encoder/*)` and `blocked(loss -> target/*)`;
         without lines what pyproject.toml or the diagram states.
         """
         return _answered(lambda: answers.contracts(Subject(model, _deadline(seconds)), lines or []))
 
     @made.tool()
-    def diff(before: str, after: str, seconds: float = _SECONDS) -> dict[str, Any]:
+    def diff(before: str, after: str, seconds: float = _SECONDS) -> dict[str, object]:
         """Compare two models, or two revisions of one, and which gradients that changes."""
         stop = _deadline(seconds)
         return _answered(lambda: answers.diff(Subject(before, stop), Subject(after, stop)))
@@ -73,7 +73,7 @@ def server() -> MCPServer[Any]:
     @made.tool()
     def watch(
         script: str, arguments: list[str] | None = None, seconds: float = _SECONDS
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Run a training script with PyTorch, and say what is wrong with the gradients of what it
         trains, since which step, and why.
         """
@@ -90,7 +90,7 @@ def server() -> MCPServer[Any]:
         parameter: str = "",
         arguments: list[str] | None = None,
         seconds: float = _SECONDS,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Propose patches as diffs, for a model or a training script; with a parameter, for what
         keeps gradient from it. Each was applied to a copy that showed what it says; no file is
         written.
@@ -111,12 +111,12 @@ def _deadline(seconds: float) -> Callable[[], bool]:
     return lambda: time.monotonic() > end
 
 
-def _answered(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _answered(answer: Callable[[], dict[str, object]]) -> dict[str, object]:
     """An answer, or the error as one: an assistant can do something about it."""
     try:
         return answer()
     except GradwireError as error:
-        said = {"error": str(error)}
+        said: dict[str, object] = {"error": str(error)}
         return said | ({"next_step": error.next_step} if error.next_step else {})
     except Interrupted:
         return {

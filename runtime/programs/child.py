@@ -110,7 +110,7 @@ def _watched(script: Path, request: dict[str, Any]) -> dict[str, Any]:
     return {"exit_code": code, "models": models, "files": files}
 
 
-def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
+def _function(file: Path, name: str, home: str) -> Callable[[], object]:
     """The function, from its file as a module of the package that the file is in, if any."""
     package, parts = file.parent, [file.stem]
     while (package / "__init__.py").is_file():
@@ -124,7 +124,7 @@ def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
             f"{'.'.join(parts)} is another module, {module.__file__}.",
             next_step="Give the file another name.",
         )
-    found: Any = module
+    found: object = module
     for part in name.split("."):
         if not hasattr(found, part):
             raise FileError(
@@ -138,7 +138,7 @@ def _function(file: Path, name: str, home: str) -> Callable[[], Any]:
             expected="a function without arguments that makes the model",
             got=type(found).__name__,
         )
-    function: Callable[[], Any] = found
+    function: Callable[[], object] = found
     return function
 
 
@@ -158,7 +158,7 @@ def _seed() -> None:
         sys.modules["torch"].manual_seed(_SEED)
 
 
-def _captured(function: Callable[[], Any], made: Any, loss: str, structure: bool) -> Imported:
+def _captured(function: Callable[[], object], made: object, loss: str, structure: bool) -> Imported:
     """A model with its arguments, or a step: whatever was made."""
     if isinstance(made, tuple) and made and callable(made[0]):
         return capture(*made, loss=loss, structure=structure)

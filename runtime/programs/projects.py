@@ -70,7 +70,7 @@ def _read(file: Path) -> Project | None:
     return Project(file, {name: _contracts(file, name, lines) for name, lines in table.items()})
 
 
-def _contracts(file: Path, name: str, lines: Any) -> list[Contract]:
+def _contracts(file: Path, name: str, lines: object) -> list[Contract]:
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise FileError(
             f"[{TABLE}] {name} is not a list of contracts.",

@@ -82,7 +82,9 @@ class _ContractItem(pytest.Item):
 
         gradients_of(str(self.path.parent / self.subject)).keep(self.contract)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
+    ) -> Any:
         return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

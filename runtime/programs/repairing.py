@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import read_regular
@@ -52,7 +52,7 @@ class Attempt(NamedTuple):
     offers: Sequence[PatchOffer]
 
     @property
-    def json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, object]:
         """The same as numbers, texts, lists and dicts."""
         patches = [
             {
@@ -237,7 +237,7 @@ def _look_at_model(model: str, cancelled: Callable[[], bool], replaced: Mapping[
 
 def _look_at_script(
     script: Path,
-    request: Mapping[str, Any],
+    request: Mapping[str, object],
     cancelled: Callable[[], bool],
     replaced: Mapping[str, str],
 ) -> _Look:

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram.files.regular import read_regular
@@ -22,6 +22,7 @@ from gradwire.runtime.programs.references import parse_reference
 from gradwire.runtime.publish.printable import visible
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.flow import Check, Finding, Outcome
     from gradwire.runtime.publish.problems import Problem
 
@@ -148,7 +149,7 @@ def written_place(written: str, files: Mapping[str, str]) -> FilePlace | None:
 # ---- SARIF ------------------------------------------------------------------------------------
 
 
-def sarif(found: Review, version: str) -> dict[str, Any]:
+def sarif(found: Review, version: str) -> dict[str, object]:
     """A log in the format SARIF 2.1.0, which hosts of code show at the lines of a change.
 
     ``version`` is that of this program. Source: OASIS, Static Analysis Results Interchange Format
@@ -175,8 +176,8 @@ def sarif(found: Review, version: str) -> dict[str, Any]:
     }
 
 
-def _result(identity: str, result: ReviewResult) -> dict[str, Any]:
-    place: dict[str, Any] = {
+def _result(identity: str, result: ReviewResult) -> dict[str, Json]:
+    place: dict[str, Json] = {
         "physicalLocation": {
             "artifactLocation": {"uri": _uri(result.place.file)},
             "region": {"startLine": result.place.line},

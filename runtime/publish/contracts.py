@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from gradwire.blocks import Tensor
@@ -14,6 +14,7 @@ from gradwire.runtime.publish.report import NO_LOSS
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.flow import Breach, Cause, Check, Finding, Outcome
     from gradwire.runtime.publish.problems import Problem
 
@@ -30,7 +31,7 @@ def gradient_lines(checks: Sequence[Check]) -> list[str]:
     return [head, *(check.sentence for check in checks if not check.agrees)]
 
 
-def gradients_json(checks: Mapping[str, Sequence[Check]]) -> list[dict[str, Any]]:
+def gradients_json(checks: Mapping[str, Sequence[Check]]) -> list[dict[str, Json]]:
     """One record a block and file."""
     return [
         {
@@ -75,7 +76,7 @@ class DoctorReport:
         ]
         return [self.file, TextTable("Findings", ("", "what", "where", "why"), tuple(rows))]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """``{"report": "doctor", "version": 2, …}``."""
         return {
             "report": "doctor",
@@ -99,7 +100,7 @@ def _rows(rank: int, cause: Cause) -> list[tuple[str, ...]]:
     return rows
 
 
-def _cause_json(cause: Cause) -> dict[str, Any]:
+def _cause_json(cause: Cause) -> dict[str, Json]:
     return {
         "culprit": cause.culprit,
         "what": cause.complaint.name,
@@ -111,7 +112,7 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     }
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Json]:
     """A finding, for JSON."""
     fix = finding.fix
     return {
@@ -147,7 +148,7 @@ def contract_lines(outcomes: Sequence[Outcome]) -> list[str]:
     return [visible(line) for line in lines]
 
 
-def contracts_json(outcomes: Outcomes) -> list[dict[str, Any]]:
+def contracts_json(outcomes: Outcomes) -> list[dict[str, Json]]:
     """One record a contract and file, with its breaches and their witnesses."""
     return [
         {

@@ -19,6 +19,7 @@ from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.diagram.diff import (
         BlockChange,
@@ -85,7 +86,7 @@ class DiffReport:
             parts += _page_parts(page, self.changes)
         return [*parts, *_effect_parts(self.effects)]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """``{"report": "diff", "version": 2, …}``."""
         return {
             "report": "diff",
@@ -208,7 +209,7 @@ def _wire_row(wire: WireChange) -> tuple[str, str, str]:
     return "~", f"wire into {wire.target}", f"from {wire.after}, was from {wire.before}"
 
 
-def _from_to(before: Any, after: Any) -> str:
+def _from_to(before: object, after: object) -> str:
     """``3 → 4``; of long values how many of their numbers differ."""
     if isinstance(before, list) and isinstance(after, list):
         if max(len(json.dumps(before)), len(json.dumps(after))) > _LONGEST:
@@ -216,14 +217,14 @@ def _from_to(before: Any, after: Any) -> str:
     return f"{short(before)} → {short(after)}"
 
 
-def _numbers(before: Sequence[Any], after: Sequence[Any]) -> str:
+def _numbers(before: Sequence[object], after: Sequence[object]) -> str:
     if len(before) != len(after):
         return f"{len(before)} numbers → {len(after)} numbers"
     differing = sum(one != other for one, other in zip(before, after, strict=True))
     return f"{differing} of {len(before)} numbers"
 
 
-def _leaves(data: Any) -> Iterator[Any]:
+def _leaves(data: object) -> Iterator[object]:
     if isinstance(data, list):
         for item in data:
             yield from _leaves(item)
@@ -231,7 +232,7 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A value as in the file; – for none."""
     if value is None:
         return "–"
@@ -266,7 +267,7 @@ def _why(effect: VariableEffect) -> str:
     return f"before: {effect.reason}" if effect.effect is Effect.GAINED else effect.reason
 
 
-def _page_json(page: PageChanges) -> dict[str, Any]:
+def _page_json(page: PageChanges) -> dict[str, object]:
     return {
         "page": page.page,
         "was": page.was,
@@ -300,7 +301,7 @@ def _page_json(page: PageChanges) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> object:
     """JSON data with numbers that are not finite as text."""
     if isinstance(value, dict):
         return {key: _json(item) for key, item in value.items()}
@@ -309,7 +310,7 @@ def _json(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _effects_json(effects: Effects) -> dict[str, Any]:
+def _effects_json(effects: Effects) -> dict[str, Json]:
     return {
         "losses_added": list(effects.losses_added),
         "losses_removed": list(effects.losses_removed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
@@ -17,6 +17,7 @@ from gradwire.runtime.publish.report import NO_LOSS, heading
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.engine import Session
     from gradwire.runtime.flow import Badge, Dialects, Flow, ObservedFlow, Verdict
     from gradwire.runtime.publish.problems import Problem
@@ -50,7 +51,7 @@ def ledger_parts(observed: ObservedFlow) -> list[Part]:
     return parts
 
 
-def ledger_json(observed: ObservedFlow) -> dict[str, Any]:
+def ledger_json(observed: ObservedFlow) -> dict[str, object]:
     """``{"ledger": {port: …}, "matrix": {loss: {variable: …}}}``."""
     run = observed.run()
     accounts = {} if run is None else ledger(observed.program, run)
@@ -92,7 +93,7 @@ def _cell(rms: float | None, cosine: float | None) -> str:
     return number(rms) if cosine is None else f"{number(rms)}, {number(cosine)}"
 
 
-def _json(x: float | None) -> Any:
+def _json(x: float | None) -> object:
     return None if x is None else Tensor(x).to_json()
 
 
@@ -123,7 +124,7 @@ def dialect_table(observed: ObservedFlow) -> TextTable:
     return TextTable("In other systems", head, tuple(rows))
 
 
-def dialects_json(observed: ObservedFlow) -> dict[str, Any]:
+def dialects_json(observed: ObservedFlow) -> dict[str, Json]:
     """``{variable: {system: {"says", "by", "optimisers": {name: {"plain", "decayed"}}}}}``.
 
     ``because`` says why a system differs from what is shown here, where one does.
@@ -203,7 +204,7 @@ class FlowReport:
             parts.append(TextTable("Badges", ("badge", "where", "why"), rows))
         return parts
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """``{"report": "flow", "version": 2, …}``."""
         return {
             "report": "flow",
@@ -309,7 +310,7 @@ def _unchanged(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def _verdicts_json(verdicts: Mapping[str, Verdict], limit: int | None) -> dict[str, Any]:
+def _verdicts_json(verdicts: Mapping[str, Verdict], limit: int | None) -> dict[str, Json]:
     """Of cutters, repair and witness the first ``limit``, counted from the loss."""
     return {
         loss: {

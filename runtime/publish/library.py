@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from gradwire.blocks.classes.docstrings import docstring
-from gradwire.blocks.values import Tensor
+from gradwire.blocks.values import Json, Tensor
 from gradwire.runtime.calculus.choices.table import notes
 from gradwire.runtime.publish.text import Part, TextTable
 
@@ -117,7 +117,7 @@ def _prose(doc: str) -> str:
     return doc.replace("``", "")
 
 
-def _input_json(port: InputPort) -> dict[str, Any]:
+def _input_json(port: InputPort) -> dict[str, Json]:
     return {
         "name": port.name,
         "required": port.required and not port.variadic,
@@ -126,7 +126,7 @@ def _input_json(port: InputPort) -> dict[str, Any]:
     }
 
 
-def _default_json(cls: type[Block], name: str) -> Any:
+def _default_json(cls: type[Block], name: str) -> object:
     return cls().model_dump(mode="json", include={name})[name]
 
 
@@ -154,7 +154,7 @@ def _type_text(annotation: Any) -> str:
     return _WORDS.get(annotation) or getattr(annotation, "__name__", str(annotation)).lower()
 
 
-def _bounds(metadata: Sequence[Any]) -> str:
+def _bounds(metadata: Sequence[object]) -> str:
     flat = [item for one in metadata for item in getattr(one, "metadata", [one])]
     return "".join(
         " " + text.format(bound)

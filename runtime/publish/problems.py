@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, Location, shortened
@@ -12,6 +12,7 @@ from gradwire.runtime.publish.printable import visible
 
 if TYPE_CHECKING:
     from gradwire.blocks.errors import GradwireError
+    from gradwire.blocks.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Problem:
         lines += [f"    {name:<9} {shortened(value)}" for name, value in rest if value]
         return visible("\n".join(lines))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """The diagnostic's fields, flat, with file, line and column."""
         place = {"file": self.file, "line": self.line, "column": self.column}
         return place | self.diagnostic.to_json()

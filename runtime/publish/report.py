@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
@@ -24,7 +24,7 @@ from gradwire.runtime.publish.printable import one_line, title_line
 from gradwire.runtime.publish.text import Part, TextTable, array_text
 
 if TYPE_CHECKING:
-    from gradwire.blocks.values import Array
+    from gradwire.blocks.values import Array, Json
     from gradwire.runtime.engine import Run, Session
     from gradwire.runtime.flow import Flow, ObservedFlow, Origin, State, Verdict
     from gradwire.runtime.publish.problems import Problem
@@ -76,7 +76,7 @@ class RunReport:
     wires: Mapping[str, Contribution] = field(default_factory=dict)
     thrown_away: Mapping[str, Array | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
-    passive: Mapping[str, Any] = field(default_factory=dict)
+    passive: Mapping[str, object] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()
     views: Mapping[InstancePath, Picture] = field(default_factory=dict)
     """What views show, by block."""
@@ -109,7 +109,7 @@ class RunReport:
             parts.append(TextTable("Discarded at a stop", ("port", "gradient"), arrived))
         return [*parts, *self._view_parts()]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """``{"report": "run", "version": 2, …}``."""
         return {
             "report": "run",
@@ -244,7 +244,7 @@ def _pictures(session: Session, run: Run) -> Mapping[InstancePath, Picture]:
     return Views().pictures(session.diagram, program, run.values, session.step_number)
 
 
-def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, Any]:
+def check_json(files: Iterable[str], problems: Iterable[Problem]) -> dict[str, object]:
     """``{"report": "check", "version": 1, …}``: the files looked at and all their problems."""
     return {
         "report": "check",
@@ -267,7 +267,7 @@ def _gradient_text(gradient: Array | None) -> str:
     return "None" if gradient is None else array_text(gradient)
 
 
-def _array_json(array: Array | None) -> dict[str, Any] | None:
+def _array_json(array: Array | None) -> dict[str, Json] | None:
     if array is None:
         return None
     tensor = Tensor(array)

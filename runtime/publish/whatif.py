@@ -12,6 +12,7 @@ from gradwire.runtime.flow.words.formatting import size
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.flow import Comparison, Difference
     from gradwire.runtime.publish.problems import Problem
 
@@ -47,7 +48,7 @@ class WhatIfReport:
                 parts.append(f"For {name}, no wire changes state.")
         return parts
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """``{"report": "whatif", "version": 2, …}``."""
         return {
             "report": "whatif",
@@ -73,7 +74,7 @@ class WhatIfReport:
         found: dict[str, str | None] = {loss: loss for loss in self.comparison.losses}
         return found | ({TOGETHER: None} if len(found) > 1 else {})
 
-    def _by_loss(self, entry: Any) -> Mapping[str, Any]:
+    def _by_loss(self, entry: Any) -> Mapping[str, Json]:
         return {name if loss else "": entry(loss) for name, loss in self._losses().items()}
 
 
@@ -94,7 +95,7 @@ def _change(difference: Difference) -> str:
     return text if turned is None or turned > 0.9999 else f"{text}, cosine {turned:.2f}"
 
 
-def _difference_json(difference: Difference) -> dict[str, Any]:
+def _difference_json(difference: Difference) -> dict[str, Json]:
     def number(x: float | None) -> Any:
         return None if x is None else Tensor(x).to_json()
 

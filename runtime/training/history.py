@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.training.records import StepRecord
 
 CAPACITY = 65_536
@@ -184,7 +185,7 @@ class History:
 
 def json_line(step: int, numbers: Mapping[str, float | None]) -> str:
     """An iteration as a line of JSON; numbers that JSON has not are words: "nan", "inf", "-inf"."""
-    found: dict[str, Any] = {"step": step}
+    found: dict[str, Json] = {"step": step}
     for name, number in numbers.items():
         if number is None or math.isfinite(number):
             found[name] = number

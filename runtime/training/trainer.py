@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -224,7 +224,7 @@ class Trainer:
             )
             self._error = None
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, object]:
         """What a state is bound to: the recipe but for its length, and digests of all blocks."""
         record = self.training.to_record()
         record.pop("steps", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Axis:
     whole: bool = False
     """Whether only whole numbers are ticks."""
 
-    def shares(self, values: Any) -> Floats:
+    def shares(self, values: object) -> Floats:
         """Where values lie, 0 at the low end and 1 at the high one; NaN where they can't lie."""
         found = np.asarray(values, np.float64)
         with np.errstate(all="ignore"):
@@ -63,7 +63,7 @@ def _round_values(low: float, high: float, most: int) -> list[float]:
 
 
 def axis_around(
-    arrays: Iterable[Any],
+    arrays: Iterable[object],
     low: float | None = None,
     high: float | None = None,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradwire.blocks.library.views import Field
+    from gradwire.blocks.values import Array
     from gradwire.runtime.engine.flat import Flat
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.views.axes import Axis, Floats
@@ -67,10 +68,10 @@ class Fields:
         block: Field,
         diagram: Diagram,
         program: Program,
-        values: Mapping[Any, Any],
+        values: Mapping[str, Array],
         step: int,
-        points: Any,
-        colour: Any,
+        points: Array | None,
+        colour: Array | None,
     ) -> Picture:
         """The picture of a Field; ``values`` are those of a run of the program, by port."""
         x, y = plane(block, points)
@@ -87,7 +88,7 @@ class Fields:
         block: Field,
         diagram: Diagram,
         program: Program,
-        values: Mapping[Any, Any],
+        values: Mapping[str, Array],
         step: int,
         x: Axis,
         y: Axis,
@@ -255,7 +256,9 @@ def _points(
     return {name: side[:, None] if rank == 2 else side for name, rank, side in sides}
 
 
-def _drawn(block: Field, x: Axis, y: Axis, heights: Floats, points: Any, colour: Any) -> Picture:
+def _drawn(
+    block: Field, x: Axis, y: Axis, heights: Floats, points: Array | None, colour: Array | None
+) -> Picture:
     marks, labels, _ = marks_of(points, colour)
     of_points = point_notes(x, y, points)
     if heights.ndim == 3 and block.column is None:
@@ -290,7 +293,7 @@ def _drawn(block: Field, x: Axis, y: Axis, heights: Floats, points: Any, colour:
 
 
 def _by_column(
-    marks: tuple[PointMarks, ...], labels: tuple[str, ...], colour: Any, count: int
+    marks: tuple[PointMarks, ...], labels: tuple[str, ...], colour: Array | None, count: int
 ) -> tuple[tuple[PointMarks, ...], tuple[str, ...]]:
     """Marks and labels of a field of ``count`` columns: points of class 2 look like column 2, also
     where no point has class 1.

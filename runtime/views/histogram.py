@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from gradwire.runtime.views.pictures import HistogramPicture, NoPicture, Picture
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.views import Histogram
+    from gradwire.blocks.values import Array
 
 MOST_COUNTED = 2_000_000
 """Values that are counted; of more, these many evenly chosen ones are."""
 
 
-def histogram(block: Histogram, x: Any) -> Picture:
+def histogram(block: Histogram, x: Array | None) -> Picture:
     """The picture of a Histogram for the value of its input, None where it is not wired."""
     if x is None:
         return NoPicture(summary="wire an array")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from gradwire.runtime.views.pictures import ImagePicture, NoPicture, Picture
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.views import Image
+    from gradwire.blocks.values import Array
 
 MOST_IMAGES = 100
 """Images that are drawn; of more, these are the first."""
@@ -21,7 +22,7 @@ MOST_PIXELS = 512
 """Pixels along an edge of one image; of larger ones every second, third, … is drawn."""
 
 
-def image(block: Image, x: Any) -> Picture:
+def image(block: Image, x: Array | None) -> Picture:
     """The picture of an Image for the value of its input, None where it is not wired."""
     if x is None:
         return NoPicture(summary="wire an image (h, w)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.views.pictures import Levels
 
 
-def levels_of(values: Any, low: float, high: float) -> Levels:
+def levels_of(values: object, low: float, high: float) -> Levels:
     """Levels of values, from ``low`` to ``high`` > ``low``; what is beyond gets those of the ends.
 
     Infinities are beyond both; NaN gets a level of its own.
@@ -29,7 +29,7 @@ def levels_of(values: Any, low: float, high: float) -> Levels:
 
 
 def limits_of(
-    values: Any, low: float | None, high: float | None, centre: float | None = None
+    values: object, low: float | None, high: float | None, centre: float | None = None
 ) -> tuple[float, float]:
     """The ends of a scale that all finite values fit, where they are not given.
 
@@ -52,7 +52,7 @@ def limits_of(
     )
 
 
-def remarks(values: Any, low: float, high: float) -> Iterator[str]:
+def remarks(values: object, low: float, high: float) -> Iterator[str]:
     """What of the values does not fit a range: ``3 not finite``, ``12 beyond the range``."""
     found = np.asarray(values, np.float64)
     bad = int(np.count_nonzero(~np.isfinite(found)))

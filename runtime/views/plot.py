@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class RecordedNumbers(Protocol):
 def plot(
     block: Plot,
     ports: Sequence[PortPath | None],
-    values: Sequence[Any],
+    values: Sequence[Array | None],
     step: int,
     history: RecordedNumbers | None,
 ) -> Picture:
@@ -63,7 +63,11 @@ def plot(
 
 
 def _line(
-    block: Plot, port: PortPath | None, value: Any, step: int, history: RecordedNumbers | None
+    block: Plot,
+    port: PortPath | None,
+    value: Array | None,
+    step: int,
+    history: RecordedNumbers | None,
 ) -> Line | None:
     """The recorded numbers of a term; without any, its present value, of an array the mean."""
     name = "literal" if port is None else str(port.block)
@@ -78,7 +82,7 @@ def _line(
     return Line(name, np.array([float(step)]), np.array([mean]))
 
 
-def _thinned(name: str, steps: Any, numbers: Any, last: int) -> Line:
+def _thinned(name: str, steps: Array, numbers: Array, last: int) -> Line:
     steps, numbers = np.asarray(steps, np.float64), np.asarray(numbers, np.float64)
     if last:
         first = int(np.searchsorted(steps, steps[-1] - last))

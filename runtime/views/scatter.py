@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,9 @@ _MOST_FLOAT_CLASSES = 8
 """Different whole numbers up to which floats are classes too: targets of a loss are floats."""
 
 
-def scatter(block: Scatter, points: Any, colour: Any, others: Any) -> Picture:
+def scatter(
+    block: Scatter, points: Array | None, colour: Array | None, others: Array | None
+) -> Picture:
     """The picture of a Scatter for the values of its inputs, None where they are not wired."""
     if points is None and others is None:
         return NoPicture(summary="wire points (n, 2)")
@@ -44,7 +46,7 @@ def scatter(block: Scatter, points: Any, colour: Any, others: Any) -> Picture:
     )
 
 
-def plane(block: Scatter | Field, *arrays: Any) -> tuple[Axis, Axis]:
+def plane(block: Scatter | Field, *arrays: Array | None) -> tuple[Axis, Axis]:
     """The axes of a plane that show all points, where the block does not say which."""
     given = [array for array in arrays if array is not None]
     return (
@@ -53,7 +55,9 @@ def plane(block: Scatter | Field, *arrays: Any) -> tuple[Axis, Axis]:
     )
 
 
-def marks_of(points: Any, colour: Any) -> tuple[tuple[PointMarks, ...], tuple[str, ...], str]:
+def marks_of(
+    points: Array | None, colour: Array | None
+) -> tuple[tuple[PointMarks, ...], tuple[str, ...], str]:
     """The marks of points, the names of their classes, and the range of their shades in words."""
     if points is None:
         return (), (), ""
@@ -86,7 +90,7 @@ def _classes_of(colour: Array) -> Array | None:
     return every if len(every) <= most else None
 
 
-def point_notes(x: Axis, y: Axis, *arrays: Any) -> Iterator[str]:
+def point_notes(x: Axis, y: Axis, *arrays: Array | None) -> Iterator[str]:
     """What of the points is not drawn."""
     for array in arrays:
         if array is None:
@@ -103,7 +107,7 @@ def point_notes(x: Axis, y: Axis, *arrays: Any) -> Iterator[str]:
             yield f"{outside:,} beyond the axes"
 
 
-def thinned(array: Any) -> Array:
+def thinned(array: Array) -> Array:
     """At most ``MOST_POINTS`` rows, evenly chosen."""
     rows: Array = np.asarray(array)
     if len(rows) <= MOST_POINTS:
@@ -112,7 +116,7 @@ def thinned(array: Any) -> Array:
     return chosen
 
 
-def _counted(points: Any, others: Any) -> str:
+def _counted(points: Array | None, others: Array | None) -> str:
     first = [] if points is None else [f"{len(points):,} points"]
     return " and ".join([*first, *([] if others is None else [f"{len(others):,} others"])])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.library.views import Field, Histogram, Image, Plot, Scatter, ViewBlock
@@ -15,6 +15,7 @@ from gradwire.runtime.views.plot import plot
 from gradwire.runtime.views.scatter import scatter
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.model import Diagram
     from gradwire.runtime.diagram.paths import InstancePath, PortPath
     from gradwire.runtime.engine.flat import Instance
@@ -32,7 +33,7 @@ class Views:
         self,
         diagram: Diagram,
         program: Program,
-        values: Mapping[Any, Any],
+        values: Mapping[str, Array],
         step: int = 0,
         history: RecordedNumbers | None = None,
     ) -> dict[InstancePath, Picture]:
@@ -51,7 +52,7 @@ class Views:
         instance: Instance,
         diagram: Diagram,
         program: Program,
-        values: Mapping[Any, Any],
+        values: Mapping[str, Array],
         step: int,
         history: RecordedNumbers | None,
     ) -> Picture:
@@ -108,7 +109,9 @@ def ports_of(program: Program, instance: Instance) -> dict[str, PortPath | None]
     }
 
 
-def _value(instance: Instance, port: str, at: PortPath | None, values: Mapping[Any, Any]) -> Any:
+def _value(
+    instance: Instance, port: str, at: PortPath | None, values: Mapping[str, Array]
+) -> Array | None:
     if at is not None:
         return values.get(at)
     literal = instance.block.literals.get(port)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine import Session
@@ -13,13 +13,20 @@ from gradwire.runtime.interchange.importing.capturing import capture
 from gradwire.runtime.interchange.importing.torch.versions import within
 
 if TYPE_CHECKING:
+    import torch
+
     from gradwire.runtime.watch.reasons import Found
     from gradwire.runtime.watch.torch.watching import Watch
 
+    Trained: TypeAlias = (
+        torch.nn.Module | torch.Tensor | Sequence[torch.Tensor] | Mapping[str, torch.Tensor]
+    )
+    """A module, or trained tensors that belong to none."""
+
 
 def watch(
-    model: Any,
-    optimizer: Any = None,
+    model: Trained,
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | None = None,
     *,
     every: int = 1000,
     check_every: int | None = None,
@@ -117,7 +124,7 @@ def _is_watchable(model: Any, torch: Any) -> bool:
     )
 
 
-def why(subject: Any, *args: Any, **kwargs: Any) -> str:
+def why(subject: object, *args: object, **kwargs: Any) -> str:
     """Why a tensor of PyTorch gets gradient or not, as far as is known; never a guess.
 
     Of a parameter that is watched, from the record of its step. Of others, from ``.grad``. Of a
@@ -147,7 +154,7 @@ def why(subject: Any, *args: Any, **kwargs: Any) -> str:
     return why_tensor(tensor)
 
 
-def _why_function(function: Callable[..., Any], args: Any, kwargs: Any) -> str:
+def _why_function(function: Callable[..., object], args: Any, kwargs: Any) -> str:
     """What is wrong with the gradients of what a function computes."""
     imported = capture(function, *args, **kwargs)
     session = Session(imported.diagram)

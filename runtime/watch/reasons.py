@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.checks.leaving import cure_of
@@ -141,12 +141,12 @@ def _cure(verdict: Verdict) -> str:
 
 def grouped(step: int, reasons: Iterable[tuple[str, Reason]]) -> Iterator[Found]:
     """One finding for all parameters with the same reason."""
-    groups: dict[tuple[Any, ...], list[tuple[str, Reason]]] = {}
+    groups: dict[tuple[Trouble, tuple[str, ...] | str], list[tuple[str, Reason]]] = {}
     for name, why in reasons:
         text = why.sentence.replace(name, "")
         key = (why.trouble, why.written) if why.written else (why.trouble, text)
         groups.setdefault(key, []).append((name, why))
-    for (trouble, *_), members in groups.items():
+    for (trouble, _), members in groups.items():
         parameters = tuple(name for name, _ in members)
         why = members[0][1]
         text = why.sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.briefly import counted
@@ -13,6 +13,7 @@ from gradwire.runtime.briefly import counted
 if TYPE_CHECKING:
     import os
 
+    from gradwire.blocks.values import Json
     from gradwire.runtime.watch.reasons import Found
 
 NOTHING = "Nothing was found."
@@ -73,7 +74,7 @@ class Report:
         """The page that ``html`` writes, in a frame of its own."""
         return f'<iframe srcdoc="{escape(self._page())}" width="100%" height="480"></iframe>'
 
-    def as_json(self) -> Mapping[str, Any]:
+    def as_json(self) -> Mapping[str, Json]:
         """The same as numbers, texts, lists and dicts."""
         return {
             "model": self.model,

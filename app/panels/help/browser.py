@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import QImage, QPalette, QTextDocument
@@ -59,7 +59,7 @@ class ManualBrowser(QTextBrowser):
             super().doSetSource(url, _Resource.HtmlResource)
             self.highlight(self._words)
 
-    def loadResource(self, kind: int, url: QUrl | str) -> Any:
+    def loadResource(self, kind: int, url: QUrl | str) -> object:
         name = page_of(self.source().resolved(QUrl(url)))
         if kind == _Resource.HtmlResource.value and name in manual().pages:
             return html(manual().pages[name])

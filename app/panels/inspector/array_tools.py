@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStatusTipEvent
 from PySide6.QtWidgets import (
@@ -313,14 +313,14 @@ class PartDialog(_ArrayDialog):
     def _index(self) -> arrays.Index:
         return arrays.parse_index(self.line.text(), self._before.shape)
 
-    def _filling(self, part: Array) -> Any:
+    def _filling(self, part: Array) -> object:
         return np.asarray(self.number(self.fill.text())).astype(np.asarray(part).dtype)
 
     def _show_part(self) -> None:
         self._cells = None
         self.look()
 
-    def _edit(self, cells: Any) -> None:
+    def _edit(self, cells: ArrayLike) -> None:
         part = np.asarray(self._before[self._index()])
         self._cells = Tensor(cells).array.astype(part.dtype).reshape(part.shape)
         self.look()

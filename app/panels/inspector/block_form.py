@@ -322,7 +322,7 @@ class BlockForm(QWidget):
         port, name = self._own[field]
         return {port: changed_block(self._block.owned[port], {name: value})}
 
-    def _value_of(self, name: str) -> Any:
+    def _value_of(self, name: str) -> object:
         if name in self._roles and isinstance(self._block, Scan):
             return role_of(self._block, self._roles[name])
         if name in self._own:
@@ -374,7 +374,7 @@ def role_of(scan: Scan, port: str) -> str:
     return ELEMENT if port in scan.over else SAME
 
 
-def with_role(scan: Scan, port: str, role: str) -> dict[str, Any]:
+def with_role(scan: Scan, port: str, role: str) -> dict[str, object]:
     """The parameters of a Scan that give an input another role."""
     carry = {name: output for name, output in scan.carry.items() if name != port}
     over = [name for name in scan.over if name != port]

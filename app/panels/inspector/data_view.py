@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -123,7 +123,7 @@ class DataView(QWidget):
                 self.table.setItem(row, column, item)
         fit(self.table)
 
-    def _text(self, block: Dataset, port: str, value: Any) -> str:
+    def _text(self, block: Dataset, port: str, value: np.generic) -> str:
         names = block.provided[port].labels
         if names and not block.provided[port].one_hot:
             return names[int(value)]

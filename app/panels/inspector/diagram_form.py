@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
@@ -13,6 +13,9 @@ from gradwire.app.panels.layouts import line_edit, make_column
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.diagram import Diagram, SetTitle
 from gradwire.runtime.flow import EXAMPLE, parse_contracts
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QFocusEvent
 
 
 class DiagramForm(QWidget):
@@ -123,6 +126,6 @@ class _Text(QPlainTextEdit):
         if text != self.toPlainText() and not self.hasFocus():
             self.setPlainText(text)
 
-    def focusOutEvent(self, event: Any) -> None:
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.left.emit()

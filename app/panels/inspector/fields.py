@@ -35,7 +35,7 @@ class ValueField(QWidget):
     failed = Signal(str)
     """Why a value could not be loaded or generated."""
 
-    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+    def show_value(self, value: object, *, keep_text: bool = False) -> None:
         """Show a value of the diagram; with ``keep_text``, keep the draft."""
         raise NotImplementedError  # each field has its own
 
@@ -50,10 +50,10 @@ class ValueField(QWidget):
         """The widget that its text is typed into; None without text."""
         return None
 
-    def number(self) -> Any:
+    def number(self) -> np.generic | None:
         """The number that the field shows, as a numpy scalar; None if it shows anything else."""
 
-    def data_of(self, number: Any) -> Any:
+    def data_of(self, number: np.generic) -> object:
         """JSON data for another number in place of the one shown."""
         return number.item()
 
@@ -67,7 +67,7 @@ class SwitchField(ValueField):
         _fill(self, self.box)
         self.box.clicked.connect(self._toggled)
 
-    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+    def show_value(self, value: object, *, keep_text: bool = False) -> None:
         self.box.setTristate(False)
         self.box.setChecked(bool(value))
 
@@ -82,7 +82,7 @@ class SwitchField(ValueField):
 class ChoiceField(ValueField):
     """One of a few values."""
 
-    def __init__(self, choices: tuple[Any, ...], parent: QWidget | None = None) -> None:
+    def __init__(self, choices: tuple[object, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.box = QuietComboBox(self)
         for choice in choices:
@@ -90,7 +90,7 @@ class ChoiceField(ValueField):
         _fill(self, self.box)
         self.box.activated.connect(lambda index: self.committed.emit(self.box.itemData(index)))
 
-    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+    def show_value(self, value: object, *, keep_text: bool = False) -> None:
         self.box.setCurrentIndex(self.box.findData(value))
 
     def show_mixed(self) -> None:
@@ -107,7 +107,7 @@ class TextField(ValueField):
         super().__init__(parent)
         self._plain = plain
         self._shown = ""
-        self._value: Any = None
+        self._value: object = None
         self.line = QLineEdit(self)
         self.empty = self.tr("none") if optional else ""
         """What stands in the field while it has no text."""
@@ -117,7 +117,7 @@ class TextField(ValueField):
         self.line.installEventFilter(self)
         _fill(self, self.line)
 
-    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+    def show_value(self, value: object, *, keep_text: bool = False) -> None:
         self._shown, self._value = notation.written(value), value
         self.line.setPlaceholderText(self.empty)
         if not keep_text:
@@ -134,9 +134,9 @@ class TextField(ValueField):
     def line_edit(self) -> QWidget:
         return self.line
 
-    def number(self) -> Any:
+    def number(self) -> np.generic | None:
         is_number = isinstance(self._value, int | float) and not isinstance(self._value, bool)
-        return np.asarray(self._value)[()] if is_number else None
+        return np.asarray(self._value).flat[0] if is_number else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if _is_escape(event) and self.line.text() != self._shown:
@@ -211,11 +211,11 @@ class ArrayField(ValueField):
     def line_edit(self) -> QWidget:
         return self.text
 
-    def number(self) -> Any:
+    def number(self) -> np.generic | None:
         is_scalar = self._tensor is not None and not self._tensor.shape
-        return self._tensor.array[()] if self._tensor is not None and is_scalar else None
+        return self._tensor.array.flat[0] if self._tensor is not None and is_scalar else None
 
-    def data_of(self, number: Any) -> Any:
+    def data_of(self, number: np.generic) -> object:
         return Tensor(number)
 
     def _show_side(self, grid: bool) -> None:
@@ -249,7 +249,7 @@ class LiteralField(ValueField):
         self.value.draftChanged.connect(self.draftChanged)
         self.dtype.committed.connect(self._commit_dtype)
 
-    def show_value(self, value: Any, *, keep_text: bool = False) -> None:
+    def show_value(self, value: object, *, keep_text: bool = False) -> None:
         self._literal = None if value is None else PortLiteral(value)
         shown = self._literal.tensor if self._literal else None
         self.value.show_value(shown, keep_text=keep_text)
@@ -264,17 +264,17 @@ class LiteralField(ValueField):
     def line_edit(self) -> QWidget:
         return self.value.line
 
-    def number(self) -> Any:
+    def number(self) -> np.generic | None:
         is_scalar = self._literal is not None and not self._literal.tensor.shape
-        return self._literal.array[()] if self._literal is not None and is_scalar else None
+        return self._literal.array.flat[0] if self._literal is not None and is_scalar else None
 
-    def data_of(self, number: Any) -> Any:
+    def data_of(self, number: np.generic) -> object:
         return self._with_dtype(number.item())
 
-    def _commit_value(self, value: Any) -> None:
+    def _commit_value(self, value: object) -> None:
         self.committed.emit(self._with_dtype(value))
 
-    def _with_dtype(self, value: Any) -> Any:
+    def _with_dtype(self, value: object) -> object:
         typed = self._literal is not None and self._literal.typed and value is not None
         dtype = self._literal.dtype if self._literal else None
         return {"dtype": dtype, "value": value} if typed else value
@@ -285,7 +285,7 @@ class LiteralField(ValueField):
             self.committed.emit({"dtype": dtype, "value": value} if dtype else value)
 
 
-def field_for(annotation: Any, runner: JobRunner = at_once) -> ValueField:
+def field_for(annotation: object, runner: JobRunner = at_once) -> ValueField:
     """A field for a parameter of this type: switch, choice, text or array.
 
     ``runner`` runs the loading of arrays from files.
@@ -300,7 +300,7 @@ def field_for(annotation: Any, runner: JobRunner = at_once) -> ValueField:
     return TextField(plain=options == (str,) and not optional, optional=optional)
 
 
-def _unwrap(annotation: Any) -> tuple[tuple[Any, ...], bool]:
+def _unwrap(annotation: object) -> tuple[tuple[object, ...], bool]:
     """The members of a union without None, and whether None was one."""
     if get_origin(annotation) not in (Union, types.UnionType):
         return (annotation,), False

@@ -52,7 +52,7 @@ class ArrayModel(TableModel):
         rows, columns = self.rows.shape
         return rows, columns
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role == Qt.ItemDataRole.DisplayRole:
             return number(self.rows[index.row(), index.column()])
         if role == Qt.ItemDataRole.EditRole:
@@ -63,7 +63,7 @@ class ArrayModel(TableModel):
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
+    ) -> object:
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT
         return section if role == Qt.ItemDataRole.DisplayRole else None
@@ -72,13 +72,13 @@ class ArrayModel(TableModel):
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if self._editable else flags
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         parsed = notation.parse(str(value))
         if isinstance(parsed, str | list | None) and parsed not in ("nan", "inf", "-inf"):
             return False
         if parsed == self.rows[index.row(), index.column()]:
             return False
-        cells = Tensor(self.rows).to_json()
+        cells: Any = Tensor(self.rows).to_json()
         cells[index.row()][index.column()] = parsed
         self.edited.emit(cells if self._array.ndim == 2 else cells[0])
         return True

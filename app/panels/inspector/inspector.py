@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 
@@ -203,7 +203,7 @@ class Inspector(Sheet):
         else:
             drafts[field] = (text, drafts.get(field, ("", ""))[1])
 
-    def _preview(self, form: BlockForm, field: str, value: Any) -> None:
+    def _preview(self, form: BlockForm, field: str, value: object) -> None:
         if value is None:
             self._show_preview(None)
             return
@@ -213,7 +213,7 @@ class Inspector(Sheet):
             return
         self._show_preview(SetParameters(form.name, values, form.page))
 
-    def _preview_all(self, form: SelectionForm, field: str, value: Any) -> None:
+    def _preview_all(self, form: SelectionForm, field: str, value: object) -> None:
         self._show_preview(None if value is None else _set_all(form, field, value))
 
     def _show_preview(self, change: Change | None) -> None:
@@ -221,7 +221,7 @@ class Inspector(Sheet):
         if change is None or self._refusal(change) is None:
             self._previews.put(change)
 
-    def _commit_all(self, form: SelectionForm, field: str, value: Any) -> None:
+    def _commit_all(self, form: SelectionForm, field: str, value: object) -> None:
         """Give a parameter of all selected blocks the same value, as one undo."""
         change = _set_all(form, field, value)
         self._previews.stop()
@@ -232,7 +232,7 @@ class Inspector(Sheet):
         else:
             self._previews.put(None)
 
-    def _commit(self, form: BlockForm, field: str, value: Any) -> None:
+    def _commit(self, form: BlockForm, field: str, value: object) -> None:
         drafts = self._drafts_of(form)
         self._previews.stop()
         try:
@@ -274,7 +274,7 @@ def _sentences(error: GradwireError) -> str:
     return " ".join(filter(None, (error.what, error.next_step)))
 
 
-def _set_all(form: SelectionForm, field: str, value: Any) -> Batch:
+def _set_all(form: SelectionForm, field: str, value: object) -> Batch:
     """The change that gives a parameter of several blocks the same value."""
     changes = tuple(SetParameters(name, {field: value}, form.page) for name in form.names)
     return Batch(f"Change {field} of {len(form.names)} blocks", changes)

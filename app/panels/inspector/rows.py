@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.scrubbing import Scrubber
@@ -31,7 +31,7 @@ def name_label(text: str, buddy: QWidget) -> QLabel:
 def let_drag(
     label: QLabel,
     field: ValueField,
-    preview: Callable[[Any], None],
+    preview: Callable[[object], None],
     slider: Callable[[], Slider | None] = lambda: None,
 ) -> None:
     """Let a number of the field be changed by its label, by arrows and by the wheel.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
@@ -40,7 +40,7 @@ class Scrubber(QObject):
         self,
         label: QLabel,
         line: QWidget,
-        number: Callable[[], Any],
+        number: Callable[[], object],
         slider: Callable[[], Slider | None] = lambda: None,
     ) -> None:
         super().__init__(label)
@@ -48,7 +48,7 @@ class Scrubber(QObject):
         self._scrub: Scrub | None = None
         self._steps: Scrub | None = None
         """Of arrows and wheel, which keep the size of their steps as long as nothing else does."""
-        self._before: Any = None
+        self._before: object = None
         self._start = self._last = 0.0
         self._drags = False
         label.installEventFilter(self)

@@ -12,6 +12,7 @@ from gradwire.app.panels.layouts import make_column
 from gradwire.runtime.flow import number as written
 
 if TYPE_CHECKING:
+    import numpy as np
     from PySide6.QtGui import QKeyEvent, QWheelEvent
 
     from gradwire.app.document.numbers import Slider
@@ -42,7 +43,7 @@ class NumberSlider(QWidget):
         self.bar.taken_back.connect(self._take_back)
         self.hide()
 
-    def show_number(self, number: Any, slider: Slider | None) -> None:
+    def show_number(self, number: object, slider: Slider | None) -> None:
         """Show a numpy scalar on a slider; nothing if either is None."""
         self._number, self._slider = number, slider
         self.setVisible(number is not None and slider is not None)
@@ -59,7 +60,7 @@ class NumberSlider(QWidget):
         inside = slider.has(number)
         self.about.setText(ends if inside else self.tr("outside {0}").format(ends))
 
-    def _number_at(self, place: int) -> Any:
+    def _number_at(self, place: int) -> np.generic:
         assert self._slider is not None
         return self._slider.at(place / self.bar.maximum(), self._number.dtype)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.app.canvas.state.formatting import dimensions, listed
 from gradwire.app.panels import labels, notation
 from gradwire.blocks.classes.docstrings import docstring
 from gradwire.runtime.calculus.choices.table import notes
-from gradwire.runtime.flow import MANY
+from gradwire.runtime.flow import MANY, Verdict
 
 if TYPE_CHECKING:
     from gradwire.app.evaluation.result import EvaluationResult
@@ -55,7 +55,7 @@ def gradient_text(result: EvaluationResult | None, variable: str) -> str:
     return f"Gradient None. {linked(verdict)}" if verdict else "Gradient None."
 
 
-def linked(verdict: Any) -> str:
+def linked(verdict: Verdict) -> str:
     """The verdict's sentence as HTML, with links to the blocks it names.
 
     Of long routes only the blocks near both ends become links.

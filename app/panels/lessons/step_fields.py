@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from math import isfinite
 from types import MappingProxyType
@@ -202,7 +202,7 @@ def read(field: StepField, text: str) -> Any:
             return text.strip()
 
 
-def _lines(text: str, parse: Any = None) -> list[tuple[int, str]]:
+def _lines(text: str, parse: Callable[[str], object] | None = None) -> list[tuple[int, str]]:
     """The lines that are not empty, each with the index of its first character."""
     found, at = [], 0
     for line in text.split("\n"):
@@ -214,7 +214,7 @@ def _lines(text: str, parse: Any = None) -> list[tuple[int, str]]:
     return found
 
 
-def _checked(parse: Any, text: str, at: int) -> None:
+def _checked(parse: Callable[[str], object], text: str, at: int) -> None:
     """Parse a text that begins at a character of the form."""
     blank = len(text) - len(text.lstrip())
     try:
@@ -224,11 +224,11 @@ def _checked(parse: Any, text: str, at: int) -> None:
         raise
 
 
-def _setting(value: Any) -> str:
+def _setting(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _read_setting(at: int, line: str) -> tuple[str, Any]:
+def _read_setting(at: int, line: str) -> tuple[str, object]:
     path, equals, value = line.partition("=")
     value = value.strip()
     if value in ("open", "closed"):
@@ -243,7 +243,7 @@ def _read_setting(at: int, line: str) -> tuple[str, Any]:
 
 
 _OPTION = ("text", "holds", "feedback")
-_PARSED = (parse_text, parse_condition, parse_text)
+_PARSED: tuple[Callable[[str], object], ...] = (parse_text, parse_condition, parse_text)
 _WRONG = ("answer", "name", "feedback")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
@@ -45,7 +45,7 @@ class StepForm(QWidget):
             each.committed.connect(partial(self.committed.emit, key))
         make_column(self, *self.rows.values(), spacing=3)
 
-    def show_step(self, record: Mapping[str, Any]) -> None:
+    def show_step(self, record: Mapping[str, object]) -> None:
         """Show the values of a step; what is being typed stays."""
         for key, row in self.rows.items():
             row.show_value(record.get(key))
@@ -83,7 +83,7 @@ class FieldRow(QWidget):
         self.button.setCheckable(True)
         self.button.setVisible(field.is_picked)
         self._error = labels.error()
-        self._value: Any = None
+        self._value: object = None
         line = make_row(None, (self.edit, 1), self.button)
         make_column(self, labels.caption(title), line, self._error, spacing=1)
 
@@ -100,7 +100,7 @@ class FieldRow(QWidget):
             return str(self.edit.currentData())
         return self.edit.text()
 
-    def show_value(self, value: Any) -> None:
+    def show_value(self, value: object) -> None:
         """Show another value, unless the text is being edited or wrong."""
         if self.edit.hasFocus() or not self._error.isHidden():
             return
@@ -145,7 +145,7 @@ class FieldRow(QWidget):
         else:
             self.edit.setText(text)
 
-    def _read(self) -> tuple[bool, Any]:
+    def _read(self) -> tuple[bool, object]:
         """Whether the text is right, and the value that it stands for."""
         try:
             value = read(self.field, self.text())
@@ -170,7 +170,7 @@ class FieldRow(QWidget):
             self.committed.emit(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Tuples as lists, as a form reads them."""
     return list(value) if isinstance(value, tuple) else value
 

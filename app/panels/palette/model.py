@@ -95,7 +95,7 @@ class PaletteModel(QStandardItemModel):
             return None if kind is None else kind in self._favourites.starred
         return super().data(index, role) if kind is None else self._tip(kind)
 
-    def setData(self, index: _Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         page = index.data(PAGE_ROLE)
         if page is None or role != Qt.ItemDataRole.EditRole:
             return super().setData(index, value, role)

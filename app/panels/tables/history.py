@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QShowEvent
@@ -40,7 +40,7 @@ class HistoryModel(TableModel):
     def size(self) -> tuple[int, int]:
         return self._stack.count() + 1, 3
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         row = index.row()
         current, saved = row == self._stack.index(), row == self._stack.cleanIndex()
         match role:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
@@ -53,7 +53,7 @@ class MatrixModel(TableModel):
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
+    ) -> object:
         is_loss = orientation == Qt.Orientation.Horizontal and self.loss_at(section) is not None
         if role == Qt.ItemDataRole.ToolTipRole and is_loss:
             return self.tr("Size of the gradient (rms), and its cosine with that of all losses")
@@ -64,7 +64,7 @@ class MatrixModel(TableModel):
         losses = self.matrix.losses if self.matrix else ()
         return losses[column - 1] if 0 < column <= len(losses) else None
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         matrix = self.matrix
         if matrix is None:
             return self._placeholder if role == Qt.ItemDataRole.DisplayRole else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
@@ -43,7 +43,7 @@ class ProblemModel(TableModel):
     def titles(self) -> tuple[str, ...]:
         return "", self.tr("Where"), self.tr("What")
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         found = self.problems[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return (_MARKS.get(found.severity, ""), str(found.location), message(found))[

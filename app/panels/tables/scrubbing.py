@@ -14,6 +14,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
@@ -32,9 +33,9 @@ class _Drag:
 
     row: int
     start: float
-    before: Any
-    shown: Any
-    value_at: Callable[[float, Qt.KeyboardModifier], Any]
+    before: object
+    shown: object
+    value_at: Callable[[float, Qt.KeyboardModifier], np.generic]
     moves: bool = False
 
 
@@ -47,7 +48,7 @@ class ScrubTable(PlainTable):
     """A row, and the number that is wanted."""
     numbers = 0
 
-    def number_of(self, row: int) -> Any:
+    def number_of(self, row: int) -> np.generic | None:
         """The number of a row as a numpy scalar; None if it can't be changed."""
         raise NotImplementedError  # each table has its own
 
@@ -127,7 +128,7 @@ class ScrubTable(PlainTable):
 
     def _values(
         self, row: int, start: float, number: Any
-    ) -> Callable[[float, Qt.KeyboardModifier], Any]:
+    ) -> Callable[[float, Qt.KeyboardModifier], np.generic]:
         """The value for each x: on a slider the knob follows, elsewhere each move makes steps."""
         slider = self.slider_of(row)
         track = self.track_in(self.visualRect(self.model().index(row, self.numbers)))
@@ -135,7 +136,7 @@ class ScrubTable(PlainTable):
             return lambda x, keys: slider.at((x - track.left()) / track.width(), number.dtype)
         scrub, last = Scrub(number, slider), [start]
 
-        def value_at(x: float, keys: Qt.KeyboardModifier) -> Any:
+        def value_at(x: float, keys: Qt.KeyboardModifier) -> np.generic:
             steps, last[0] = (x - last[0]) / PIXELS, x
             return scrub.by(steps, factor_of(keys))
 

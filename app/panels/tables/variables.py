@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMargins, QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
@@ -26,7 +26,7 @@ from gradwire.app.panels.tables.lines import Index, TableModel
 from gradwire.app.panels.tables.scrubbing import ScrubTable
 from gradwire.app.services.plain_text import tooltip
 from gradwire.app.services.theme import current_theme
-from gradwire.blocks.values import Tensor
+from gradwire.blocks.values import Array, Tensor
 from gradwire.runtime.diagram import (
     MAIN,
     Address,
@@ -42,6 +42,7 @@ from gradwire.runtime.flow import number as written
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from PySide6.QtGui import QShowEvent
 
     from gradwire.app.evaluation.result import EvaluationResult
@@ -91,8 +92,10 @@ class VariableModel(TableModel):
         is_number = index.column() == _VALUE and self.number(index.row()) is not None
         return flags | Qt.ItemFlag.ItemIsEditable if is_number else flags
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         number = self.number(index.row())
+        if number is None:
+            return False
         try:
             wanted = read_number(str(value), number.dtype)
         except ValueError:
@@ -101,18 +104,18 @@ class VariableModel(TableModel):
             self.typed.emit(index.row(), wanted)
         return True
 
-    def number(self, row: int) -> Any:
+    def number(self, row: int) -> np.generic | None:
         """The one number of a variable as a numpy scalar; None if it has several, or none."""
         block = self._block(row)
         array = None if block is None else array_of(block, "value", self._shown(self.names[row]))
-        return None if array is None or array.shape else array[()]
+        return None if array is None or array.shape else array.flat[0]
 
     def slider(self, row: int) -> Slider | None:
         """The limits of the number of a variable, if it has any."""
         block = self._block(row)
         return None if block is None else slider_of(block)
 
-    def change(self, row: int, number: Any) -> SetParameters | None:
+    def change(self, row: int, number: np.generic) -> SetParameters | None:
         """The change that gives a variable another number; None if it is gone."""
         address = self._address(row)
         if address is None:
@@ -127,10 +130,10 @@ class VariableModel(TableModel):
         address = self._address(row)
         return None if address is None else address.block(self.diagram)
 
-    def _shown(self, name: str) -> Any:
+    def _shown(self, name: str) -> Array | None:
         return self._result.values.get(PortPath.named(name)) if self._result else None
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         name = self.names[index.row()]
         if index.column() == _VALUE and role in _OF_VALUES:
             return self._about_value(index.row(), role)
@@ -140,7 +143,7 @@ class VariableModel(TableModel):
             return tooltip("\n".join([self._gradient(name), *self._fates(name)]))
         return None
 
-    def _about_value(self, row: int, role: int) -> Any:
+    def _about_value(self, row: int, role: int) -> object:
         number = self.number(row)
         if number is None:
             return None
@@ -250,7 +253,7 @@ class VariablesTable(ScrubTable):
         self.clicked.connect(self._click)
         self.activated.connect(self._request)
 
-    def number_of(self, row: int) -> Any:
+    def number_of(self, row: int) -> np.generic | None:
         return self.table.number(row) if 0 <= row < len(self.table.names) else None
 
     def slider_of(self, row: int) -> Slider | None:
@@ -284,10 +287,10 @@ class VariablesTable(ScrubTable):
         self.table.set_result(self._result)
         super().showEvent(event)
 
-    def _preview(self, row: int, number: Any) -> None:
+    def _preview(self, row: int, number: np.generic | None) -> None:
         self._previews.put(None if number is None else self.table.change(row, number))
 
-    def _commit(self, row: int, number: Any) -> None:
+    def _commit(self, row: int, number: np.generic) -> None:
         self._previews.stop()
         if (change := self.table.change(row, number)) is not None:
             self.changeRequested.emit(change)

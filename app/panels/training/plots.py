@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.panels.training.curves import CurveGroup, CurveLine
     from gradwire.app.services.theme import Theme
+    from gradwire.blocks.values import Array
     from gradwire.runtime.training import Points
 
 
@@ -158,7 +159,7 @@ class Plots(pg.GraphicsLayoutWidget):  # type: ignore[misc]  # pyqtgraph has no 
             self.addItem(plot.item)
             self._plots[group] = plot
 
-    def _point(self, at: Any) -> None:
+    def _point(self, at: object) -> None:
         """Read out where the pointer is."""
         self._step = None
         for plot in self._plots.values():
@@ -200,7 +201,7 @@ class _Plot:
         self._mark = pg.InfiniteLine(angle=90, movable=False)
         self._mark.hide()
         self.item.addItem(self._mark, ignoreBounds=True)
-        self._items: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._items: dict[tuple[int, str], tuple[pg.PlotDataItem, pg.PlotDataItem]] = {}
         self._named: list[str] = []
         self.set_theme(theme)
 
@@ -270,8 +271,8 @@ class _Plot:
             self.item.titleLabel.setMinimumWidth(0)  # or the plot could not become narrower
 
     def _draw(
-        self, faint: Any, clear: Any, line: CurveLine, points: Points, smoothing: float,
-        log: tuple[bool, bool],
+        self, faint: pg.PlotDataItem, clear: pg.PlotDataItem, line: CurveLine, points: Points,
+        smoothing: float, log: tuple[bool, bool],
     ) -> None:  # fmt: skip
         behind = QColor(line.colour)
         behind.setAlpha(_FAINT)
@@ -344,7 +345,7 @@ def _union(steps: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.unique(np.concatenate(steps))
 
 
-def _drawable(x: Any, y: Any, log: tuple[bool, bool]) -> tuple[Any, Any]:
+def _drawable(x: Array, y: Array, log: tuple[bool, bool]) -> tuple[Array, Array]:
     """The numbers that an axis can show: a logarithmic one has no place for 0 and below."""
     x, y = x.copy(), y.copy()
     y[~np.isfinite(y)] = np.nan
@@ -356,7 +357,7 @@ def _drawable(x: Any, y: Any, log: tuple[bool, bool]) -> tuple[Any, Any]:
 
 
 def placed(
-    points: tuple[Any, Any], log: tuple[bool, bool], shown: QRectF, area: QRectF
+    points: tuple[Array, Array], log: tuple[bool, bool], shown: QRectF, area: QRectF
 ) -> NDArray[np.float64]:
     """Where a drawn line lies in the area of its plot, px: rows of x and y."""
     x, y = points

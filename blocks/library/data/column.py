@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
 
 
-def _texts(value: Any) -> Any:
+def _texts(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -40,7 +40,7 @@ def _path(text: str) -> str:
     return text
 
 
-def _read(columns: Any) -> Any:
+def _read(columns: object) -> object:
     """Columns that were typed as JSON; none for an empty text."""
     if columns is None:
         return {}

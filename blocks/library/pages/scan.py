@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -14,7 +14,7 @@ from gradwire.blocks.limits import MAX_INSTANCES
 from gradwire.blocks.path_lists import PathList
 
 
-def _pairs(data: Any) -> Any:
+def _pairs(data: object) -> object:
     """A mapping from text such as ``h=h_next, c=c_next``; text in braces is JSON."""
     if not isinstance(data, str):
         return data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ from gradwire.blocks.library.sampling.weights import (
 
 if TYPE_CHECKING:
     from gradwire.blocks.symbolic import Namespace, Value
+    from gradwire.blocks.values import Array
 
 Size = Annotated[int, Field(ge=1)]
 Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -118,7 +119,7 @@ class Resize(Block):
             )
         return axes
 
-    def _matrix(self, axis: ResizedAxis) -> Any:
+    def _matrix(self, axis: ResizedAxis) -> Array:
         if self.mode == "area":
             return areas(axis)
         places = axis.places(self.coordinates)
@@ -140,7 +141,7 @@ def _require_size(axis: ResizedAxis, matrix: bool) -> None:
         )
 
 
-def _along(xp: Namespace, x: Value, place: int, matrix: Value) -> Value:
+def _along(xp: Namespace, x: Value, place: int, matrix: Array) -> Value:
     """The product of a matrix and x along an axis."""
     rank, weights = x.ndim, xp.asarray(matrix.T, x.dtype)
     if place == rank - 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -53,10 +53,10 @@ class Site:
         """The same answer for every element of the first input."""
         return np.full(self.x.shape, found)
 
-    def along(self, found: Any) -> Any:
+    def along(self, found: Array) -> Array:
         """Whether all elements along the axes that the block reduces are ``found``."""
         axis = getattr(self.block, "axis", -1)
-        return np.all(found, axis=axis, keepdims=True)
+        return np.asarray(np.all(found, axis=axis, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Choice:
     blocks: tuple[str, ...]
     quantity: Quantity
     point: str
-    at: Callable[[Site], Any]
+    at: Callable[[Site], Array]
     here: str
     elsewhere: Mapping[str, str]
     why: str
@@ -86,11 +86,11 @@ class Choice:
         """Whether the point is every place, whatever the numbers are."""
         return self.point == "everywhere"
 
-    def marks(self, site: Site) -> Any:
+    def marks(self, site: Site) -> Array:
         """Whether each place, along the first axis of the inputs, is the point."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.at(site))
-        return found.any(axis=tuple(range(1, found.ndim)))
+        return np.asarray(found.any(axis=tuple(range(1, found.ndim))))
 
     def occurs(self, site: Site) -> bool:
         """Whether some place is the point."""

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus.choices.choice import Site
 
-Point = Callable[["Site"], Any]
+Point = Callable[["Site"], "Array"]
 
 
-def any_input(test: Callable[[Array], Any]) -> Point:
+def any_input(test: Callable[[Array], Array]) -> Point:
     """Some float input passes a test."""
 
-    def at(site: Site) -> Any:
+    def at(site: Site) -> Array:
         found = [np.asarray(test(x)) for x in site.floats]
         rows = [each.any(axis=tuple(range(1, each.ndim))) for each in found]
         if len({row.shape for row in rows}) > 1:
             return np.array(any(map(np.any, rows)))
-        return np.logical_or.reduce(rows)
+        return np.asarray(np.logical_or.reduce(rows))
 
     return at
 
@@ -39,22 +39,22 @@ def dtype_of(*names: str) -> Point:
     return lambda site: np.full(site.x.shape[:1], any(x.dtype.name in names for x in site.inputs))
 
 
-def not_finite(site: Site) -> Any:
+def not_finite(site: Site) -> Array:
     """The gradient that arrives is ∞ or NaN."""
-    return site.everywhere() & ~np.isfinite(_arriving(site))
+    return np.asarray(site.everywhere() & ~np.isfinite(_arriving(site)))
 
 
-def infinite(site: Site) -> Any:
+def infinite(site: Site) -> Array:
     """The gradient that arrives is ∞."""
-    return site.everywhere() & np.isinf(_arriving(site))
+    return np.asarray(site.everywhere() & np.isinf(_arriving(site)))
 
 
-def nothing_arrives(site: Site) -> Any:
+def nothing_arrives(site: Site) -> Array:
     """The gradient that arrives is 0."""
-    return site.everywhere() & (_arriving(site) == 0)
+    return np.asarray(site.everywhere() & (_arriving(site) == 0))
 
 
-def _arriving(site: Site) -> Any:
+def _arriving(site: Site) -> Array | float:
     """By element where the output has the shape of the input, else that of any element."""
     if site.arriving.shape in ((), site.x.shape):
         return site.arriving
@@ -62,12 +62,12 @@ def _arriving(site: Site) -> Any:
     return bad[0] if bad.size else site.arriving.ravel()[0] if site.arriving.size else 1.0
 
 
-def overflowing_power(site: Site) -> Any:
+def overflowing_power(site: Site) -> Array:
     """An integer to a power that its dtype does not hold."""
     a, b = site.a, site.b
     if a.dtype.kind not in "iu":
         return site.everywhere(False)
-    return np.abs(a.astype(float)) ** b.astype(float) >= float(np.iinfo(a.dtype).max)
+    return np.asarray(np.abs(a.astype(float)) ** b.astype(float) >= float(np.iinfo(a.dtype).max))
 
 
 def limit(site: Site) -> Any:
@@ -78,38 +78,38 @@ def limit(site: Site) -> Any:
     return np.logical_or.reduce(found) if is_closed else site.everywhere(False)
 
 
-def huge(x: Array) -> Any:
+def huge(x: Array) -> Array:
     """Finite, but the square is not."""
-    return np.isfinite(x) & ~np.isfinite(x * x)
+    return np.asarray(np.isfinite(x) & ~np.isfinite(x * x))
 
 
 def _ordinary(x: Array) -> Any:
     """Finite and not 0."""
-    return np.isfinite(x) & (x != 0)
+    return np.asarray(np.isfinite(x) & (x != 0))
 
 
-def subnormal(x: Array) -> Any:
+def subnormal(x: Array) -> Array:
     """Not 0, and below the smallest normal number."""
-    return (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)
+    return np.asarray((np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0))
 
 
-def huge_half(site: Site) -> Any:
+def huge_half(site: Site) -> Array:
     """Elements of a float16 whose squares it does not hold."""
-    return site.everywhere(site.x.dtype == np.float16) & huge(site.x)
+    return np.asarray(site.everywhere(site.x.dtype == np.float16) & huge(site.x))
 
 
-def vanishing(x: Array) -> Any:
+def vanishing(x: Array) -> Array:
     """Not 0, but no longer a normal number, or the smallest."""
-    return (np.abs(x) <= np.finfo(x.dtype).tiny) & (x != 0)
+    return np.asarray((np.abs(x) <= np.finfo(x.dtype).tiny) & (x != 0))
 
 
-def square_lost(site: Site) -> Any:
+def square_lost(site: Site) -> Array:
     """The square of a finite b that is not 0 is 0 or infinite."""
     b = site.b
-    return _ordinary(b) & ((b * b == 0) | np.isinf(b * b))
+    return np.asarray(_ordinary(b) & ((b * b == 0) | np.isinf(b * b)))
 
 
-def set_twice(site: Site) -> Any:
+def set_twice(site: Site) -> Array:
     """Indices of a block that sets elements repeat, along its axis."""
     # Only scatter blocks, which have an axis and a mode, name this point.
     indices, axis = site.inputs[1], site.block.axis  # type: ignore[attr-defined]
@@ -119,23 +119,23 @@ def set_twice(site: Site) -> Any:
     return site.everywhere(bool(repeats) and site.block.mode == "set")  # type: ignore[attr-defined]
 
 
-def lone_square_lost(site: Site) -> Any:
+def lone_square_lost(site: Site) -> Array:
     """The only element along the axis is neither 0 nor infinite, but its square is."""
     x = site.x
     if x.dtype.kind != "f" or x.shape[-1:] != (1,):
         return site.everywhere(False)
     lost = ~np.isfinite(x * x) | (x * x < np.finfo(x.dtype).tiny)
-    return lost & _ordinary(x)
+    return np.asarray(lost & _ordinary(x))
 
 
-def tied_windows(site: Site) -> Any:
+def tied_windows(site: Site) -> Array:
     """Windows whose largest element is there twice, or that have NaN."""
     windows = _windows(site)
     largest = windows == windows.max(-1, keepdims=True)
     return _by_place((largest.sum(-1) > 1) | np.isnan(windows).any(-1))
 
 
-def cancelling_windows(site: Site) -> Any:
+def cancelling_windows(site: Site) -> Array:
     """Windows whose numbers cancel but for rounding, in which a smaller one is lost."""
     windows = _windows(site)
     sizes, step = np.abs(windows), np.finfo(windows.dtype).eps
@@ -145,8 +145,8 @@ def cancelling_windows(site: Site) -> Any:
     return _by_place(cancels & (smallest < rounding))
 
 
-def _by_place(found: Any) -> Any:
-    return found.any(axis=tuple(range(1, found.ndim)))
+def _by_place(found: Array) -> Array:
+    return np.asarray(found.any(axis=tuple(range(1, found.ndim))))
 
 
 def _windows(site: Site) -> Array:
@@ -171,12 +171,12 @@ def _smoothed(point: Point) -> Point:
 def _saturated(site: Site) -> Any:
     """A probability within a rounding step of 0 or 1, where that has no gradient."""
     step = np.finfo(site.x.dtype).eps
-    return getattr(site.block, "clips", False) & ((site.x < step) | (site.x > 1 - step))
+    return np.asarray(getattr(site.block, "clips", False) & ((site.x < step) | (site.x > 1 - step)))
 
 
 def _no_length(site: Site) -> Any:
     """A row of an input is 0."""
-    return (site.a == 0).all(-1) | (site.b == 0).all(-1)
+    return np.asarray((site.a == 0).all(-1) | (site.b == 0).all(-1))
 
 
 def _half(site: Site) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -132,12 +132,12 @@ def _sum_groups(out: Array, order: Array, starts: Array, lengths: Array, rows: A
 class _Groups(NamedTuple):
     """Places in indices, those of one index side by side, and in the order they had."""
 
-    order: Any
-    distinct: Any
+    order: Array
+    distinct: Array
     """The indices, each once, in ascending order."""
-    starts: Any
+    starts: Array
     """Where the group of each begins in ``order``."""
-    lengths: Any
+    lengths: Array
 
 
 def _grouped(indices: Array) -> _Groups:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
@@ -50,7 +51,7 @@ LEVEL = 256
 """if a level has as many elements: numpy adds up one column after another."""
 
 
-def total(x: Array, axes: tuple[int, ...], dtype: Any) -> Array:
+def total(x: Array, axes: tuple[int, ...], dtype: DTypeLike) -> Array:
     """``Σ x`` over axes that stay with length 1, added in ``dtype``."""
     if _adds_halves(x.shape, axes):
         return _halves(x, axes[0], dtype)
@@ -144,7 +145,7 @@ def _product(x: Array, axes: tuple[int, ...]) -> _Product | None:
 
 
 @lru_cache(256)
-def _ones(length: int, dtype: Any) -> Array:
+def _ones(length: int, dtype: DTypeLike) -> Array:
     ones = np.ones((1, length), dtype)
     ones.flags.writeable = False
     return ones
@@ -199,7 +200,7 @@ def _is_sliced(x: Array, axes: tuple[int, ...]) -> bool:
     return bool(x.flags.c_contiguous and x.size >= ROWS * x.shape[-1])
 
 
-def _slices(x: Array, dtype: Any) -> Array:
+def _slices(x: Array, dtype: DTypeLike) -> Array:
     """The slices of the last axis added up, in the order in which numpy adds a row: for 8 numbers,
     that is pairs, and pairs of pairs.
     """
@@ -215,7 +216,7 @@ def _slices(x: Array, dtype: Any) -> Array:
     return found
 
 
-def _halves(x: Array, axis: int, dtype: Any) -> Array:
+def _halves(x: Array, axis: int, dtype: DTypeLike) -> Array:
     """One half of an axis added to the other until one element is left."""
     before = (slice(None),) * axis
     while (length := x.shape[axis]) > 1:

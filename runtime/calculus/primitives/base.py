@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def _cast_kernel(x: Array, *, out: Array, dtype: str) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
-def _unbound(**_: Any) -> Any:
+def _unbound(**_: object) -> NoReturn:
     raise AssertionError("a leaf is bound, never computed")
 
 

@@ -117,7 +117,7 @@ def _fold_into(patches: Array, out: Array, geometry: Geometry) -> None:
             out[seen] += patches[(i, j, *by)]
 
 
-def _ends(geometry: Geometry, image: Any, patches: Any) -> bool:
+def _ends(geometry: Geometry, image: Array, patches: Array) -> bool:
     """Whether windows side by side leave some elements of an image out."""
     lengths = zip(image.shape[2:], patches.shape[4:], geometry.window, strict=True)
     return geometry.padding != ((0, 0), (0, 0)) or any(n != m * k for n, m, k in lengths)
@@ -128,7 +128,7 @@ def columns_shape(x: Shape, geometry: Geometry) -> Shape:
     return (x[1], *geometry.window, x[0], *geometry.output((x[2], x[3])))
 
 
-def columns_of(x: Any, geometry: Geometry) -> Any:
+def columns_of(x: Array, geometry: Geometry) -> Array:
     """The columns of images: a view of those of single elements, else written out."""
     if geometry.is_pointwise:
         return x.swapaxes(0, 1)[:, None, None]
@@ -137,7 +137,7 @@ def columns_of(x: Any, geometry: Geometry) -> Any:
     return columns
 
 
-def fill_columns(x: Any, columns: Any, geometry: Geometry) -> None:
+def fill_columns(x: Array, columns: Array, geometry: Geometry) -> None:
     """Write out all windows of the images, which makes convolution a matrix product."""
     _windows_into(x, columns.transpose(1, 2, 3, 0, 4, 5), geometry, 0.0)
 
@@ -168,7 +168,7 @@ def weight_gradient(columns: Array, g: Array, out: Array, groups: int) -> None:
         out[rows] = products.reshape(out[rows].shape)
 
 
-def _groups(columns: Any, filters: int, groups: int) -> Iterator[tuple[slice, Any]]:
+def _groups(columns: Array, filters: int, groups: int) -> Iterator[tuple[slice, Array]]:
     """The filters of each group, and its columns: (products, N, places)."""
     channels, kh, kw, n, *places = columns.shape
     each, some = channels // groups, filters // groups
@@ -178,22 +178,22 @@ def _groups(columns: Any, filters: int, groups: int) -> Iterator[tuple[slice, An
         yield rows, part.reshape(each * kh * kw, n, math.prod(places))
 
 
-def _apart(columns: Any) -> bool:
+def _apart(columns: Array) -> bool:
     """Whether the columns of each image are enough for a product of their own."""
     return bool(columns.shape[2] >= LONG)
 
 
-def _matrices(images: Any) -> Any:
+def _matrices(images: Array) -> Array:
     """Images (N, C, rows, columns) as matrices (N, C, places): a view."""
     return images.reshape(*images.shape[:2], math.prod(images.shape[2:]))
 
 
-def _beside(matrices: Any) -> Any:
+def _beside(matrices: Array) -> Array:
     """Matrices (N, C, places) beside each other: (C, N · places)."""
     return matrices.swapaxes(0, 1).reshape(matrices.shape[1], -1)
 
 
-def _as_rows(w: Any) -> Any:
+def _as_rows(w: Array) -> Array:
     """Weights (filters, C, rows, columns) as a matrix whose columns go with ``fill_columns``."""
     return w.reshape(w.shape[0], math.prod(w.shape[1:]))
 
@@ -236,7 +236,7 @@ def _conv_infer(x: Value, w: Value, *, geometry: Geometry, groups: int) -> tuple
     return (x.shape[0], w.shape[0], *geometry.output((x.shape[2], x.shape[3]))), x.dtype
 
 
-def _given_shape(*inputs: Value, shape: Shape, **_: Any) -> tuple[Shape, str]:
+def _given_shape(*inputs: Value, shape: Shape, **_: object) -> tuple[Shape, str]:
     return shape, inputs[0].dtype
 
 

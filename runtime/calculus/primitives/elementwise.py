@@ -18,7 +18,7 @@ from gradwire.runtime.calculus.kernels.erf import erf_kernel, erf_of_scalars
 from gradwire.runtime.calculus.kernels.powers import power_kernel
 from gradwire.runtime.calculus.primitives.base import BaseOps, broadcast_shapes
 from gradwire.runtime.calculus.spelling import Spelling, function, operator, shared
-from gradwire.runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.value import Kernel, Primitive, Rule, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus.value import Operand
 
 
-def _same(x: Value, **_: Any) -> tuple[Shape, str]:
+def _same(x: Value, **_: object) -> tuple[Shape, str]:
     return x.shape, x.dtype
 
 
@@ -55,7 +55,7 @@ def _growth(x: float) -> float:
         return math.inf
 
 
-def _by_number(function: Callable[[float], float], x: Any) -> Any:
+def _by_number(function: Callable[[float], float], x: Array) -> Array:
     """A function of Python's math, of one number after the other."""
     return np.fromiter(map(function, x.ravel().tolist()), float, x.size).reshape(x.shape)
 
@@ -94,7 +94,7 @@ def _clip_kernel(x: Array, *, out: Array, lo: float | None, hi: float | None) ->
     np.clip(x, lo, hi, out=out)
 
 
-def _division(ufunc: Any, result: str) -> Any:
+def _division(ufunc: Kernel, result: str) -> Kernel:
     """A kernel that raises ZeroDivisionError for an integer by 0, where numpy gives 0."""
 
     def kernel(a: Array, b: Array, *, out: Array) -> None:
@@ -105,25 +105,25 @@ def _division(ufunc: Any, result: str) -> Any:
     return kernel
 
 
-def _unary(name: str, kernel: Any, rule: Any, short: str = "", **spelling: Any) -> Primitive:
+def _unary(name: str, kernel: Kernel, rule: Rule, short: str = "", **spelling: Any) -> Primitive:
     written = function(name, short, **spelling)
     return Primitive(name, _same, kernel, (rule,), elementwise=True, spelling=written)
 
 
-def _binary(name: str, kernel: Any, rule_a: Any, rule_b: Any, spelling: Spelling) -> Primitive:
+def _binary(name: str, kernel: Kernel, rule_a: Rule, rule_b: Rule, spelling: Spelling) -> Primitive:
     rules = rule_a, rule_b
     return Primitive(name, _broadcast, kernel, rules, elementwise=True, spelling=spelling)
 
 
 def _function(
-    name: str, kernel: Any, rule: Any, short: str = "", scalars: Any = None, **spelling: Any
+    name: str, kernel: Kernel, rule: Rule, short: str = "", scalars: Any = None, **spelling: Any
 ) -> Primitive:
     """A transcendental function, with another kernel for scalars."""
     plain = _unary(name, kernel, rule, short, **spelling)
     return replace(plain, transcendental=True, scalar_kernel=scalars)
 
 
-def _extreme_rules(loses: str) -> tuple[Any, Any]:
+def _extreme_rules(loses: str) -> tuple[Rule, Rule]:
     """Rules of maximum and minimum: the side that ``loses`` gets nothing, a tie is split evenly.
 
     NaN loses to nothing and ties with nothing, so both sides get the gradient.
@@ -156,7 +156,7 @@ def _power_exponent(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> 
     return g * xp.where(flat, 0.0, out * xp.log(xp.where(flat, 1.0, a)))
 
 
-def _arctan2_rule(sign: int) -> Any:
+def _arctan2_rule(sign: int) -> Rule:
     """``g·b/(a²+b²)`` and ``−g·a/(a²+b²)``; 0 at the origin."""
 
     def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:

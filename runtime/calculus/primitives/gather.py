@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def _take_infer(x: Value, indices: Value, *, axis: int) -> tuple[Shape, str]:
     return (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype
 
 
-def checked(indices: Any, length: int) -> Any:
+def checked(indices: Array, length: int) -> Array:
     """The indices; raises IndexError for one that is out of range."""
     if indices.size and (indices.min() < -length or indices.max() >= length):
         wrong = indices[(indices < -length) | (indices >= length)].flat[0]
@@ -99,7 +99,7 @@ def _add_along_kernel(x: Array, indices: Array, updates: Array, *, out: Array, a
         out[places_along(x, indices, axis)] += updates
 
 
-def flat_places(x: Any, indices: Any, axis: int) -> Any:
+def flat_places(x: Array, indices: Array, axis: int) -> Array:
     """Where the elements at ``places_along`` are in a contiguous array like x: numpy adds to those
     of a flat array ten times as fast.
     """
@@ -115,7 +115,7 @@ def flat_places(x: Any, indices: Any, axis: int) -> Any:
     return found
 
 
-def places_along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+def places_along(x: Array, indices: Array, axis: int) -> tuple[Array, ...]:
     """An index of x that takes ``indices`` along ``axis`` and every element of the other axes."""
     rank = len(indices.shape)
     places = [np.arange(n).reshape(n, *(1,) * (rank - 1 - i)) for i, n in enumerate(indices.shape)]

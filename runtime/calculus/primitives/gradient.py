@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import DTypeError, ShapeError, TraceError
 from gradwire.runtime.calculus.dtypes import is_float
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.calculus.value import Operand
 
 
-def _same(x: Value, *_: Value, **__: Any) -> tuple[Shape, str]:
+def _same(x: Value, *_: Value, **__: object) -> tuple[Shape, str]:
     return x.shape, x.dtype
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from gradwire.runtime.calculus.dtypes import INTEGERS, strong
 from gradwire.runtime.calculus.kernels.selecting import select
 from gradwire.runtime.calculus.primitives.base import YES_OR_NO, BaseOps, broadcast_shapes
 from gradwire.runtime.calculus.spelling import Spelling, operator, shared
-from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.runtime.calculus.value import Infer, Kernel, NoDerivative, Primitive, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -43,7 +43,7 @@ _BITS = NoDerivative("works on bits, which have no derivative", "")
 
 
 def _closed(
-    name: str, infer: Any, kernel: Any, why: NoDerivative, spelling: Spelling, slots: int = 2
+    name: str, infer: Infer, kernel: Kernel, why: NoDerivative, spelling: Spelling, slots: int = 2
 ) -> Primitive:
     rules = (None,) * slots
     return Primitive(
@@ -52,7 +52,7 @@ def _closed(
 
 
 def _comparison(
-    name: str, kernel: Any, why: NoDerivative, signs: tuple[str, str, str], onnx: str
+    name: str, kernel: Kernel, why: NoDerivative, signs: tuple[str, str, str], onnx: str
 ) -> Primitive:
     """``signs`` are those of Python, LaTeX and plain text."""
     python, latex, plain = signs

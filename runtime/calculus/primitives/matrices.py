@@ -7,7 +7,7 @@ determinant); Murray 2016, "Differentiation of the Cholesky decomposition".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _NO_MATRICES = Refused(
 )
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Array) -> Array:
     """In a dtype that LAPACK has."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
@@ -42,7 +42,7 @@ def refused(why: str, shape: Shape) -> ValueError:
     return ValueError(f"{'a' if len(shape) > 2 else 'the'} matrix is {why}")
 
 
-def _or_refused(function: Callable[..., Any], why: str, *arrays: Array, out: Array) -> None:
+def _or_refused(function: Callable[..., object], why: str, *arrays: Array, out: Array) -> None:
     try:
         out[...] = function(*map(_wide, arrays))
     except np.linalg.LinAlgError:

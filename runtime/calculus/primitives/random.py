@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gradwire.runtime.calculus.primitives.base import LEAF, BaseOps, lengths_of
 from gradwire.runtime.calculus.sizes import require_constant
 
 if TYPE_CHECKING:
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Operand, Value
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -42,7 +42,7 @@ class RandomOps(BaseOps):
             self.trace.owner = owner
         return self.trace.step
 
-    def threefry(self, key: tuple[Any, Any], x: Value, y: Value) -> tuple[Value, Value]:
+    def threefry(self, key: tuple[Operand, Operand], x: Value, y: Value) -> tuple[Value, Value]:
         """The 20-round Threefry-2x32 of counters ``x``, ``y`` (uint32) under two key words."""
         xp = self.xp
         first, second = (self.asarray(word, "uint32") for word in key)
@@ -72,7 +72,7 @@ class RandomOps(BaseOps):
         require_constant(*lengths)
         count = math.prod(lengths)
         if seed is None and self.trace.own_seed is not None:
-            key: tuple[Any, Any] = (self.trace.own_seed(), 0)
+            key: tuple[Operand, Operand] = (self.trace.own_seed(), 0)
         else:
             seed = seed_of(self.trace.owner) if seed is None else seed
             key = (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)

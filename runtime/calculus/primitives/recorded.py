@@ -16,7 +16,7 @@ import numpy as np
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.measuring import Measured, measured
 from gradwire.runtime.calculus.primitives.base import BaseOps
-from gradwire.runtime.calculus.value import NoDerivative, Primitive, Value
+from gradwire.runtime.calculus.value import NoDerivative, Primitive, Rule, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.recorded import RecordedOutput, RecordedRun
@@ -72,7 +72,7 @@ class RecordedOps(BaseOps):
                 _require_same(run, arrays)
                 np.copyto(out, output.value)
 
-        def rule(slot: int) -> Any:
+        def rule(slot: int) -> Rule:
             def product(g: Array, *arrays: Array, out: Array, of: object) -> None:
                 np.copyto(out, _product(run, place, slot, g, arrays))
 
@@ -146,7 +146,7 @@ def _product(run: RecordedRun, place: int, slot: int, g: Array, arrays: Sequence
             f"{run.known}, and the gradient that comes to it is another now: what it sends on is "
             f"unknown{run.why_not}"
         )
-    total: Any = 0.0
+    total: Array | float = 0.0
     for loss, factor in zip(known, factors, strict=True):
         product = loss.products.get(slot)
         if product is not None and factor:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.dtypes import FLOATS
@@ -43,12 +44,12 @@ def _same(x: Value, *, axis: int) -> tuple[Shape, str]:
     return x.shape, x.dtype
 
 
-def _wide(dtype: Any) -> Any:
+def _wide(dtype: np.dtype[np.generic]) -> DTypeLike:
     """The dtype to accumulate in: float16 loses whole elements beyond 2048."""
     return np.float32 if dtype == np.float16 else dtype
 
 
-def _reducer(function: Callable[..., Any]) -> Callable[..., None]:
+def _reducer(function: Callable[..., object]) -> Callable[..., None]:
     """A kernel that keeps reduced axes at length 1."""
 
     def kernel(x: Array, *, out: Array, axes: tuple[int, ...]) -> None:
@@ -61,11 +62,11 @@ def _sum_kernel(x: Array, *, out: Array, axes: tuple[int, ...]) -> None:
     np.copyto(out, _sum(x, axes), casting="unsafe")
 
 
-def _sum(x: Any, axes: tuple[int, ...]) -> Any:
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
     return total(x, axes, _wide(x.dtype))
 
 
-def _arg(function: Callable[..., Any]) -> Callable[..., None]:
+def _arg(function: Callable[..., object]) -> Callable[..., None]:
     def kernel(x: Array, *, out: Array, axis: int) -> None:
         function(x, axis=axis, keepdims=True, out=out)
 

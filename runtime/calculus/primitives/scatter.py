@@ -7,14 +7,14 @@ and the largest or smallest of all stays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradwire.blocks.errors import ShapeError
 from gradwire.runtime.calculus.primitives.base import BaseOps, axis_of
 from gradwire.runtime.calculus.primitives.gather import POSITIONS, places_along
-from gradwire.runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.value import Kernel, Primitive, Rule, Value
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Shape
@@ -35,7 +35,7 @@ def _infer(x: Value, indices: Value, updates: Value, *, axis: int) -> tuple[Shap
     return x.shape, x.dtype
 
 
-def _kernel(write: Callable[[Any, Any, Any], None]) -> Callable[..., None]:
+def _kernel(write: Kernel) -> Callable[..., None]:
     """A kernel that writes updates one after the other: of flat arrays, numpy keeps the order."""
 
     def kernel(x: Array, indices: Array, updates: Array, *, out: Array, axis: int) -> None:
@@ -50,7 +50,7 @@ def _kernel(write: Callable[[Any, Any, Any], None]) -> Callable[..., None]:
     return kernel
 
 
-def _set(flat: Any, places: Any, updates: Any) -> None:
+def _set(flat: Array, places: Array, updates: Array) -> None:
     flat[places] = updates
 
 
@@ -132,7 +132,7 @@ def _share_of_updates(
     return xp.take_along_axis(g, i, axis) * _shares(xp, out, x, i, u, axis)[1]
 
 
-def _along(name: str, write: Callable[[Any, Any, Any], None], of_x: Any, of_u: Any) -> Primitive:
+def _along(name: str, write: Kernel, of_x: Rule, of_u: Rule) -> Primitive:
     return Primitive(name, _infer, _kernel(write), (of_x, None, of_u), no_derivative=POSITIONS)
 
 

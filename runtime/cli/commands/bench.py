@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -127,7 +127,7 @@ def _names(cost: Cost) -> str:
     return f"{names} and {more} more" if more > 0 else names
 
 
-def _json(measured: Profile, file: str, session: Session) -> dict[str, Any]:
+def _json(measured: Profile, file: str, session: Session) -> dict[str, object]:
     """``{"report": "bench", "version": 1, …}``; times in seconds."""
     return {
         "report": "bench",

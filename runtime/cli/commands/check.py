@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -253,7 +253,7 @@ def _checked(file: Path, wanted: _Wanted) -> _Checked:
     return made._replace(code=code)
 
 
-def _report(every: Sequence[_Checked], wanted: _Wanted) -> dict[str, Any]:
+def _report(every: Sequence[_Checked], wanted: _Wanted) -> dict[str, object]:
     report = check_json(
         [str(each.file) for each in every], [p for each in every for p in each.problems]
     )

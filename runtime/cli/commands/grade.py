@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -138,7 +138,7 @@ def _row(each: Marks) -> tuple[str, ...]:
     return (each.learner, *map(_points, each.steps), total, str(each.hints), sure, right)
 
 
-def _json(file: str, marks: ClassMarks, problems: Sequence[Problem]) -> dict[str, Any]:
+def _json(file: str, marks: ClassMarks, problems: Sequence[Problem]) -> dict[str, object]:
     return {
         "report": "grade",
         "version": 1,
@@ -165,7 +165,7 @@ def _json(file: str, marks: ClassMarks, problems: Sequence[Problem]) -> dict[str
     }
 
 
-def _step_json(step: StepMark) -> dict[str, Any]:
+def _step_json(step: StepMark) -> dict[str, object]:
     return {
         "step": step.step,
         "do": step.kind,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -239,7 +239,8 @@ class _Terminal:
                 except UsageError:
                     _say("Type what changes, such as w = 3 or open sg.")
                     continue
-                attempt = replace(so_far, values={**so_far.values, name: literal.tensor.to_json()})
+                value: Any = literal.tensor.to_json()
+                attempt = replace(so_far, values={**so_far.values, name: value})
             if self._try(attempt):
                 so_far = attempt
 

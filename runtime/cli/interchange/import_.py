@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -126,7 +126,7 @@ def _parts(found: Imported, target: Path) -> list[Part]:
     return parts
 
 
-def _to_json(found: Imported, target: Path) -> dict[str, Any]:
+def _to_json(found: Imported, target: Path) -> dict[str, object]:
     """``{"report": "import", "version": 1, …}``."""
     remarks = [
         {name: getattr(remark, name) for name in ("kind", "text", "block", "written")}

@@ -158,7 +158,7 @@ def study(
         _report([_done(job, where) for job in given], json)
 
 
-def _report(done: Sequence[tuple[list[Part], dict[str, Any], int]], json: bool) -> None:
+def _report(done: Sequence[tuple[list[Part], dict[str, object], int]], json: bool) -> None:
     if json:
         print_json(_json(record for _, record, _ in done))
     else:
@@ -166,7 +166,7 @@ def _report(done: Sequence[tuple[list[Part], dict[str, Any], int]], json: bool) 
     raise typer.Exit(max(code for _, _, code in done))
 
 
-def _done(job: StudyJob, where: StudyPlaces) -> tuple[list[Part], dict[str, Any], int]:
+def _done(job: StudyJob, where: StudyPlaces) -> tuple[list[Part], dict[str, object], int]:
     """What the trainings of a study gave, as text and as JSON, and the exit code."""
     results = results_of(job, where)
     code = FAILED if any(t.status == "failed" for t in results.trained.values()) else CLEAN
@@ -183,7 +183,7 @@ def _done(job: StudyJob, where: StudyPlaces) -> tuple[list[Part], dict[str, Any]
     return parts, record, code
 
 
-def _json(studies: Any) -> Mapping[str, Any]:
+def _json(studies: Any) -> Mapping[str, object]:
     return {"report": "study", "version": 1, "studies": list(studies)}
 
 

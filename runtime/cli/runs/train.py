@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -287,7 +287,7 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
 
 
-def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -> dict[str, Any]:
+def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) -> dict[str, object]:
     """``{"report": "train", "version": 1, …}``; the speed in steps per second."""
     trainer = run.trainer
     return {
@@ -315,7 +315,7 @@ def _json(run: TrainingRun, file: str, last: StepRecord | None, speed: float) ->
     }  # fmt: skip
 
 
-def _alarms(run: TrainingRun) -> list[dict[str, Any]]:
+def _alarms(run: TrainingRun) -> list[dict[str, object]]:
     return [
         {
             "trouble": alarm.trouble, "block": alarm.block, "step": alarm.step,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -60,7 +59,7 @@ class StudyJob:
 
     file: Path
     work: StudyWork
-    varied: Mapping[str, Sequence[Any]]
+    varied: Mapping[str, Sequence[object]]
     planned: Sequence[PlannedTraining]
     settings: StudySettings
     study: Study | None = None

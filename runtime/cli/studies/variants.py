@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -69,13 +68,13 @@ def varied_parts(job: StudyJob, results: Results) -> list[Part]:
     return [heading(job.title, str(job.file)), *results_parts(results)]
 
 
-def varied_json(job: StudyJob, results: Results) -> dict[str, Any]:
+def varied_json(job: StudyJob, results: Results) -> dict[str, object]:
     """The results as JSON."""
     return {"file": str(job.file), "title": job.title, **results_json(results)}
 
 
-def _varied(vary: Sequence[str], seeds: int | None) -> dict[str, Sequence[Any]]:
-    found: dict[str, Sequence[Any]] = {}
+def _varied(vary: Sequence[str], seeds: int | None) -> dict[str, Sequence[object]]:
+    found: dict[str, Sequence[object]] = {}
     for text in vary:
         name, values = parse_varied(text)
         if name in found:
@@ -104,7 +103,7 @@ def variants_job(
     return StudyJob(file, work, varied, planned, settings, study, study.title or diagram.title)
 
 
-def variants_json(file: str, result: StudyResult) -> dict[str, Any]:
+def variants_json(file: str, result: StudyResult) -> dict[str, object]:
     """The result of one study as JSON; null where a training diverged or failed."""
     return {
         "file": file,
@@ -143,7 +142,7 @@ def variants_parts(file: str, result: StudyResult) -> list[Part]:
     return parts + reasons_parts(result.results)
 
 
-def _numbers(result: StudyResult, outcome: VariantOutcome) -> dict[str, Any]:
+def _numbers(result: StudyResult, outcome: VariantOutcome) -> dict[str, object]:
     known = set(outcome.finite)
     return {
         "mean": outcome.mean,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,11 +22,11 @@ from gradwire.runtime.publish.diff import short
 from gradwire.runtime.publish.printable import visible
 
 
-def _file(help: str) -> Any:
+def _file(help: str) -> object:
     return typer.Argument(parser=Path, help=help, show_default=False)
 
 
-def _side(name: str) -> Any:
+def _side(name: str) -> object:
     return typer.Option(
         f"--{name}",
         metavar="CONFLICT",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from tokenize import TokenError
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -45,7 +46,7 @@ class Header(NamedTuple):
     """What is known of an array before it is read; ``offset`` is where its bytes begin."""
 
     shape: Shape
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     fortran: bool
     offset: int
 
@@ -72,7 +73,7 @@ def read_header(file: IO[bytes], path: str) -> Header:
     return Header(tuple(shape), dtype, bool(fortran), file.tell())
 
 
-def require_numbers(dtype: np.dtype[Any], path: str) -> None:
+def require_numbers(dtype: np.dtype[np.generic], path: str) -> None:
     """Raise FileError for a dtype of other things than numbers and booleans."""
     if dtype.newbyteorder("=").name not in DTYPES:
         what = "Python objects, which are not read" if dtype.hasobject else str(dtype)[:80]
@@ -81,7 +82,7 @@ def require_numbers(dtype: np.dtype[Any], path: str) -> None:
         )
 
 
-def require_shape(shape: Any, path: str) -> None:
+def require_shape(shape: Sequence[int], path: str) -> None:
     """Raise FileError for a shape that no array can have, or one without rows."""
     if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in shape):
         raise FileError("The shape of the array is wrong.", path=path, got=str(shape)[:80])
@@ -114,7 +115,7 @@ def mapped(file: IO[bytes], header: Header, place: str, name: str) -> Array:
             got=f"{max(0, available):,}",
             next_step="Write or copy the file again.",
         )
-    order: Any = "F" if header.fortran else "C"
+    order: Literal["F", "C"] = "F" if header.fortran else "C"
     if header.size >= MAPPED:
         return np.memmap(file, header.dtype, "r", header.offset, header.shape, order)
     file.seek(header.offset)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.names import FreshNames, is_port
@@ -67,7 +67,7 @@ def suggested(path: Path, folder: Path | None) -> Dataset:
     return Dataset(source=kind, path=shown, columns=columns)
 
 
-def _of_table(reader: Reader) -> dict[str, Any]:
+def _of_table(reader: Reader) -> dict[str, object]:
     rows = [row for _, row in reader.some(_LOOKED_AT)]
     fields = {name: [row[i] for row in rows] for i, name in enumerate(reader.names)}
     numeric = [name for name, texts in fields.items() if all(number(t) is not None for t in texts)]
@@ -79,7 +79,7 @@ def _of_table(reader: Reader) -> dict[str, Any]:
     known = [name for name in reader.names if name in numeric or len(labels[name]) <= _MOST_LABELS]
     likely = [name for name in known if name.casefold() in TARGETS]
     target = next(reversed(likely or known[1:]), None)
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     features = [name for name in numeric if name != target]
     if features:
         columns["x"] = {"of": features}
@@ -99,11 +99,13 @@ def _whole(texts: Sequence[str]) -> str:
     return "int64" if all((number(text) or 0.0).is_integer() for text in texts) else "float32"
 
 
-def _dtype(dtype: np.dtype[Any]) -> str:
+def _dtype(dtype: np.dtype[np.generic]) -> str:
     return {"f": "float32", "b": "bool"}.get(dtype.kind, "int64")
 
 
-def _ports(columns: Any, fresh: FreshNames) -> Iterator[tuple[str, dict[str, Any]]]:
+def _ports(
+    columns: Iterable[tuple[str, Mapping[str, object]]], fresh: FreshNames
+) -> Iterator[tuple[str, dict[str, object]]]:
     """Each column with a name that a port may have, and that no other has."""
     for name, column in columns:
         port = "".join("_" if c in "./:" or not c.isprintable() else c for c in name).strip()[:40]

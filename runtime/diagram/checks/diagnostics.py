@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError, GradwireError, Location
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
@@ -52,7 +55,7 @@ class Diagnostic:
             )
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """A flat JSON object; absent parts are null."""
         return {
             "severity": self.severity,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from gradwire.blocks.block import Opaque
 from gradwire.blocks.classes.dataclass import dataclass
@@ -165,7 +165,7 @@ def _new_cycle_outside(before: Diagram, after: Dependencies, page: str) -> Cycle
 # Keeps wires and literals of a Formula block where another expression has other ports.
 
 
-def refitted(block: Formula, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def refitted(block: Formula, values: Mapping[str, object]) -> Mapping[str, object]:
     """The parameters to set, with literals dropped or renamed as the new expression wants."""
     expression = values.get("expression", block.expression)
     try:
@@ -175,7 +175,7 @@ def refitted(block: Formula, values: Mapping[str, Any]) -> Mapping[str, Any]:
     if after is None:
         return values
     renamed = _renamed(block.content.inputs, after)
-    moved: dict[str, Any] = {}
+    moved: dict[str, object] = {}
     for name, literal in block.literals.items():
         if name not in after:
             moved[name] = None
@@ -439,7 +439,9 @@ def _perform_on_head(draft: Draft, change: SetTitle | SetViews | SetLesson | Set
             draft.training = training
 
 
-def _set_parameters(page: PageDraft, page_name: str, name: str, values: Mapping[str, Any]) -> None:
+def _set_parameters(
+    page: PageDraft, page_name: str, name: str, values: Mapping[str, object]
+) -> None:
     require_blocks(page, page_name, [name])
     location = Location(page_name, name)
     before = page.blocks[name]

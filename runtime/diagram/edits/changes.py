@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.diagram.layout.graph import NOTHING_SHOWN, ShownSizes
@@ -68,7 +68,7 @@ class SetParameters:
     """Set parameters and literals of a block; None removes a literal."""
 
     name: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     page: str = MAIN
 
 

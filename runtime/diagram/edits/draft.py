@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import ChangeError, Location
@@ -119,10 +119,10 @@ class Renamed:
         """Contracts with their paths renamed."""
         return tuple(map(self.contract, lines))
 
-    def _record(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def _record(self, record: Mapping[str, object]) -> dict[str, object]:
         return {key: self._field(key, value) for key, value in record.items()}
 
-    def _field(self, key: str, value: Any) -> Any:
+    def _field(self, key: str, value: object) -> object:
         match value:
             case str():
                 rename = self._renaming(key)

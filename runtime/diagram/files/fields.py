@@ -18,19 +18,19 @@ _SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist = 6, 20, 20
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """The beginning of a value, however large it is."""
     return _SHORT.repr(value)[:40]
 
 
-def read_object(value: Any, path: Path) -> dict[str, Any]:
+def read_object(value: object, path: Path) -> dict[str, object]:
     """An object as a dict."""
     if not isinstance(value, dict):
         raise Flaw(path, described(path, "is not an object"), expected="{…}", got=shown(value))
     return value
 
 
-def only_fields(record: dict[str, Any], known: tuple[str, ...], path: Path) -> None:
+def only_fields(record: dict[str, object], known: tuple[str, ...], path: Path) -> None:
     """Refuse fields that are not ``known``."""
     for key in record:
         if key not in known:
@@ -41,14 +41,14 @@ def only_fields(record: dict[str, Any], known: tuple[str, ...], path: Path) -> N
             )
 
 
-def read_text(value: Any, path: Path) -> str:
+def read_text(value: object, path: Path) -> str:
     """A string."""
     if not isinstance(value, str):
         raise Flaw(path, described(path, "is not a string"), expected='"…"', got=shown(value))
     return value
 
 
-def read_lines(value: Any, path: Path) -> tuple[str, ...]:
+def read_lines(value: object, path: Path) -> tuple[str, ...]:
     """A list of strings, at most ``MAX_CONTRACTS``."""
     if not isinstance(value, list):
         raise Flaw(path, described(path, "is not a list"), expected='["…"]', got=shown(value))
@@ -64,7 +64,7 @@ def read_name(name: str, path: Path, kind: str) -> str:
 
 
 def read_each(
-    records: dict[str, Any], kind: str, read_one: Callable[[Any, Path], _T], path: Path
+    records: dict[str, object], kind: str, read_one: Callable[[Any, Path], _T], path: Path
 ) -> dict[str, _T]:
     """Records by name, each read by ``read_one``."""
     return {
@@ -79,7 +79,7 @@ def limit(count: int, most: int, what: str, path: Path) -> None:
         raise Flaw(path, f"Too many {what}.", expected=f"at most {most:,}", got=f"{count:,}")
 
 
-def read_number(value: Any, path: Path) -> float:
+def read_number(value: object, path: Path) -> float:
     """A number as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Flaw(path, described(path, "is not a number"), got=shown(value))
@@ -89,14 +89,14 @@ def read_number(value: Any, path: Path) -> float:
         raise Flaw(path, described(path, "is too large")) from None
 
 
-def read_point(value: Any, path: Path) -> Point:
+def read_point(value: object, path: Path) -> Point:
     """A position ``[x, y]``."""
     if not isinstance(value, list) or len(value) != 2:
         raise Flaw(path, described(path, "is not a position"), expected="[x, y]", got=shown(value))
     return Point(read_number(value[0], (*path, 0)), read_number(value[1], (*path, 1)))
 
 
-def read_flag(value: Any, path: Path) -> bool:
+def read_flag(value: object, path: Path) -> bool:
     """True or false."""
     if not isinstance(value, bool):
         raise Flaw(path, described(path, "is neither true nor false"), got=shown(value))

@@ -42,7 +42,7 @@ def ignore_notice(text: str) -> None:
     """A ``Notice`` that discards the message."""
 
 
-def migrate(document: dict[str, Any], notice: Notice = ignore_notice) -> dict[str, Any]:
+def migrate(document: dict[str, object], notice: Notice = ignore_notice) -> dict[str, object]:
     """Return the document in the current version; raises Flaw if its version is not supported."""
     version = document.get(FIELD)
     if isinstance(version, bool) or not isinstance(version, int):
@@ -89,7 +89,7 @@ def make_uses_independent(document: dict[str, Any], notice: Notice) -> dict[str,
     return document
 
 
-def rename_states(document: dict[str, Any], _notice: Notice) -> dict[str, Any]:
+def rename_states(document: dict[str, object], _notice: Notice) -> dict[str, object]:
     """Migrate from version 2, whose states FAINT and FLOOD are VANISHING and EXPLODING from
     version 3 on, where lessons and notes compare a state; names by themselves are read as both.
     """
@@ -98,7 +98,7 @@ def rename_states(document: dict[str, Any], _notice: Notice) -> dict[str, Any]:
     return document
 
 
-def _renamed(record: Any) -> Any:
+def _renamed(record: object) -> object:
     if isinstance(record, dict):
         return {key: _renamed(value) for key, value in record.items()}
     if isinstance(record, list):
@@ -143,13 +143,13 @@ def _may_train(type_name: object) -> bool:
     return cls is None or (issubclass(cls, Source) and cls.kind == "variable")
 
 
-def _blocks(page: object) -> dict[str, dict[str, Any]]:
+def _blocks(page: object) -> dict[str, dict[str, object]]:
     """The records of a page's blocks. Invalid entries are skipped; reading reports them later."""
     blocks = _mapping(_mapping(page).get("blocks"))
     return {name: block for name, block in blocks.items() if isinstance(block, dict)}
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 

@@ -48,7 +48,7 @@ class ModelReader(Generic[_Model]):
         """The class of the record."""
         return self.find()
 
-    def read(self, value: Any, path: Path) -> _Model:
+    def read(self, value: object, path: Path) -> _Model:
         """The model in a document. Raises Flaw with the place of what is wrong."""
         record = read_object(value, path)
         try:
@@ -56,7 +56,7 @@ class ModelReader(Generic[_Model]):
         except ValidationError as error:
             raise self._flaw(record, path, error.errors(include_url=False)) from None
 
-    def read_from(self, document: Mapping[str, Any], field: str) -> _Model | None:
+    def read_from(self, document: Mapping[str, object], field: str) -> _Model | None:
         """The model in a field of a document; None without the field."""
         return self.read(document[field], (field,)) if field in document else None
 
@@ -69,7 +69,7 @@ class ModelReader(Generic[_Model]):
         except Flaw as flaw:
             raise BuildError(flaw.what, **flaw.more) from None
 
-    def lines(self, record: Mapping[str, Any]) -> list[str]:
+    def lines(self, record: Mapping[str, object]) -> list[str]:
         """The fields of a model's record as JSON, each a line."""
         found = []
         for key, value in whole_numbers(record).items():
@@ -79,7 +79,7 @@ class ModelReader(Generic[_Model]):
             found.append(f"{_json(key)}: {text}")
         return found
 
-    def _flaw(self, record: dict[str, Any], path: Path, errors: list[ErrorDetails]) -> Flaw:
+    def _flaw(self, record: dict[str, object], path: Path, errors: list[ErrorDetails]) -> Flaw:
         first = errors[0]
         inner = _place(record, first)
         where = (*path, *inner)
@@ -143,7 +143,7 @@ class ModelReader(Generic[_Model]):
         entry = [str(part + 1) for part in inner[inner.index(key) :] if isinstance(part, int)]
         return (f"Entry {', '.join(entry)} of {key!r}" if entry else repr(key)) + step
 
-    def _known(self, record: dict[str, Any], path: Path) -> list[str]:
+    def _known(self, record: Mapping[str, object], path: Path) -> list[str]:
         """The fields that the object at ``path`` may have."""
         here: Any = record
         for part in path:
@@ -153,7 +153,7 @@ class ModelReader(Generic[_Model]):
         of_tag = [kind for kind in kinds if _tag(kind, self.tag) == tag] if tag else []
         return [name for kind in (of_tag or kinds)[:1] for name in kind.model_fields]
 
-    def _models(self, record: dict[str, Any], path: Path) -> list[type[BaseModel]]:
+    def _models(self, record: Mapping[str, object], path: Path) -> list[type[BaseModel]]:
         """The models that what is at ``path`` may be of."""
         kinds: list[type[BaseModel]] = [self.model]
         here: Any = record
@@ -171,11 +171,11 @@ class ModelReader(Generic[_Model]):
         return kinds
 
 
-def _tag(kind: type[BaseModel], tag: str) -> Any:
+def _tag(kind: type[BaseModel], tag: str) -> object:
     return kind.model_fields[tag].default if tag in kind.model_fields else None
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
     """The models in a type, such as those of a union or of the entries of a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield from getattr(annotation, "kinds", (annotation,))
@@ -183,7 +183,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(part)
 
 
-def _place(record: dict[str, Any], error: ErrorDetails) -> Path:
+def _place(record: Mapping[str, object], error: ErrorDetails) -> Path:
     """The path of an error in the document. The validator's has names of its types in between."""
     here: Any = record
     path: list[str | int] = []
@@ -196,7 +196,7 @@ def _place(record: dict[str, Any], error: ErrorDetails) -> Path:
     return tuple(path)
 
 
-def whole_numbers(value: Any) -> Any:
+def whole_numbers(value: object) -> Any:
     """JSON data with its whole numbers written without ``.0``."""
     if isinstance(value, dict):
         return {key: whole_numbers(item) for key, item in value.items()}
@@ -207,7 +207,7 @@ def whole_numbers(value: Any) -> Any:
     return value
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from gradwire.blocks.classes.identity import by_identity
-from gradwire.blocks.errors import FileError, Location
+from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
 
 if TYPE_CHECKING:
@@ -279,11 +279,10 @@ _EXCESSES: Mapping[str, tuple[str, dict[str, Any]]] = {
 class Flaw(Exception):
     """An invalid value at ``path`` of a document; ``in_text`` converts it to a FileError."""
 
-    def __init__(self, path: Path, what: str, *, location: Location | None = None, **more: Any):
+    def __init__(self, path: Path, what: str, **more: Any):
         super().__init__(what)
         self.path = path
         self.what = what
-        self.location = location
         self.more = more
 
     def in_text(self, text: str, source: str | None) -> FileError:
@@ -300,7 +299,6 @@ def file_error(
         path=source,
         line=text.count("\n", 0, offset) + 1,
         column=offset - text.rfind("\n", 0, offset),
-        location=flaw.location if flaw else None,
         **(flaw.more if flaw else {}),
     )
 
@@ -322,7 +320,7 @@ def check_limits(text: str, source: str | None = None) -> TextSurvey:
     return surveyed
 
 
-def parse(text: str, source: str | None = None) -> Any:
+def parse(text: str, source: str | None = None) -> object:
     """Parse a JSON text.
 
     Raises FileError for invalid JSON, duplicate keys, non-finite numbers, and texts that are too
@@ -337,7 +335,7 @@ def parse(text: str, source: str | None = None) -> Any:
     return _explained(text, surveyed, source)
 
 
-def _members_of(value: Any, count: int) -> int:
+def _members_of(value: object, count: int) -> int:
     """How many members the objects of a value have, of which there are ``count``."""
     objects: list[dict[str, Any]] = []
     lists: list[Any] = [[value]]
@@ -358,7 +356,7 @@ def _members_of(value: Any, count: int) -> int:
     return found
 
 
-def _explained(text: str, surveyed: TextSurvey, source: str | None) -> Any:
+def _explained(text: str, surveyed: TextSurvey, source: str | None) -> object:
     """What the standard library reads; raises FileError as ``parse`` does."""
     objects = _Objects()
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.blocks.block import Opaque
 from gradwire.blocks.errors import FileError, ParameterError
@@ -39,7 +39,7 @@ MAX_NAME = 80
 MAX_ELEMENTS = 100
 """Elements of the largest array that a preset keeps."""
 
-_Presets: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+_Presets: TypeAlias = dict[str, dict[str, dict[str, object]]]
 """Parameters by type, name of the preset, and name of the parameter."""
 
 
@@ -69,7 +69,7 @@ class Presets:
             for name in presets
         )
 
-    def values(self, preset: PresetName) -> dict[str, Any]:
+    def values(self, preset: PresetName) -> dict[str, object]:
         """The parameters of a preset, as JSON; raises FileError also if there is none."""
         presets = self._presets().get(preset.type_name, {})
         if preset.name not in presets:
@@ -80,7 +80,7 @@ class Presets:
             )
         return presets[preset.name]
 
-    def put(self, preset: PresetName, values: Mapping[str, Any]) -> None:
+    def put(self, preset: PresetName, values: Mapping[str, object]) -> None:
         """Store a preset, in place of another of the same name."""
         presets = self._presets()
         of_type = presets.get(preset.type_name, {})
@@ -144,7 +144,7 @@ def preset_type(block: Block) -> str:
     return block.type_name() if can else ""
 
 
-def preset_values(block: Block) -> tuple[dict[str, Any], tuple[str, ...]]:
+def preset_values(block: Block) -> tuple[dict[str, object], tuple[str, ...]]:
     """All parameters of a block as JSON, and the names of those left out as too large."""
     names = type(block).parameter_names()
     large = tuple(
@@ -155,7 +155,7 @@ def preset_values(block: Block) -> tuple[dict[str, Any], tuple[str, ...]]:
     return block.model_dump(mode="json", include=set(names) - set(large)), large
 
 
-def with_preset(block: Block, values: Mapping[str, Any]) -> Block:
+def with_preset(block: Block, values: Mapping[str, object]) -> Block:
     """A copy of a block with the parameters of a preset; raises ParameterError.
 
     Parameters alone are set: a preset can neither drive an input nor bypass the block.
@@ -182,15 +182,16 @@ def _parsed(data: bytes, source: str) -> _Presets:
         raise flaw.in_text(text, source) from None
 
 
-def _checked(document: Any) -> _Presets:
+def _checked(document: object) -> _Presets:
     record = read_object(document, ())
     if record.get(FIELD) != VERSION:
         raise Flaw((FIELD,), "This is no file of presets that this version can read.")
     only_fields(record, (FIELD, "presets"), ())
-    types = read_object(record.get("presets", {}), ("presets",))
-    for type_name, of_type in types.items():
+    presets: _Presets = {}
+    for type_name, value in read_object(record.get("presets", {}), ("presets",)).items():
         path = ("presets", type_name)
-        limit(len(read_object(of_type, path)), MAX_PRESETS, "presets", path)
+        of_type, of_name = read_object(value, path), presets.setdefault(type_name, {})
+        limit(len(of_type), MAX_PRESETS, "presets", path)
         for name, values in of_type.items():
             if not (0 < len(name) <= MAX_NAME and name.isprintable() and name == name.strip()):
                 raise Flaw(
@@ -198,5 +199,5 @@ def _checked(document: Any) -> _Presets:
                     f"{shown(name)} can't be the name of a preset.",
                     expected=f"1 to {MAX_NAME} printable characters, without spaces around them",
                 )
-            read_object(values, (*path, name))
-    return types
+            of_name[name] = read_object(values, (*path, name))
+    return presets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gradwire.blocks.errors import FileError, Location
 from gradwire.blocks.names import PORT_RULE, is_port
@@ -105,7 +105,7 @@ class _Reader:
         self._open_arrays = open_arrays
         self._pulse = pulse
         self._read = 0
-        self._records: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
+        self._records: dict[str, dict[str, tuple[str, dict[str, object]]]] = {}
         self._tensors: TensorFile | None = None
         self._blocks = 0
         self._wires = 0
@@ -137,7 +137,7 @@ class _Reader:
         made = {name: replace(page, blocks=self.blocks(name)) for name, page in pages.items()}
         return Diagram(made, title, description, contracts, views, lesson, training, comparison)
 
-    def page(self, name: str, record: Any) -> Page:
+    def page(self, name: str, record: object) -> Page:
         path: Path = ("pages", name)
         fields = read_object(record, path)
         only_fields(fields, _SECTIONS, path)
@@ -176,7 +176,7 @@ class _Reader:
             read_each(sections["styles"], "block", _style, (*path, "styles")),
         )
 
-    def record(self, page: str, name: str, value: Any) -> tuple[str, dict[str, Any]]:
+    def record(self, page: str, name: str, value: object) -> tuple[str, dict[str, object]]:
         if isinstance(value, dict) and isinstance(type_name := value.pop("type", None), str):
             return type_name, value
         path: Path = ("pages", page, "blocks", name)
@@ -213,7 +213,7 @@ class _Reader:
             )
         return self._open_arrays(name)
 
-    def _resolved(self, value: Any, path: Path) -> Any:
+    def _resolved(self, value: Any, path: Path) -> object:
         """The value with its array reference replaced by the array, also in a typed literal or an
         own variable.
         """
@@ -254,7 +254,7 @@ class _Ports:
         self._ports: dict[str, str] = {}
         self._sources: dict[str, PortName] = {}
 
-    def wire(self, target: str, source: Any, path: Path) -> tuple[PortName, PortName]:
+    def wire(self, target: str, source: object, path: Path) -> tuple[PortName, PortName]:
         try:
             end, text = self._port(target, path), read_text(source, path)
             if (start := self._sources.get(text)) is None:
@@ -281,7 +281,7 @@ def _port(text: str, path: Path) -> PortName:
     return port
 
 
-def _places(entries: Mapping[str, Any], blocks: Container[str], path: Path) -> dict[str, Point]:
+def _places(entries: Mapping[str, object], blocks: Container[str], path: Path) -> dict[str, Point]:
     """The positions in a layout."""
     found: dict[str, Point] = {}
     for block, value in entries.items():
@@ -296,12 +296,12 @@ def _places(entries: Mapping[str, Any], blocks: Container[str], path: Path) -> d
     return found
 
 
-def _is_bends(value: Any) -> bool:
+def _is_bends(value: object) -> TypeGuard[list[object]]:
     """Whether an entry of the layout has the form of bends (a list of points)."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], list)
 
 
-def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[Point, ...]]:
+def _bends(target: str, value: list[object], path: Path) -> tuple[PortName, tuple[Point, ...]]:
     try:
         port = _port(target, path)
     except ValueError as error:
@@ -311,7 +311,7 @@ def _bends(target: str, value: list[Any], path: Path) -> tuple[PortName, tuple[P
     return port, tuple(read_point(point, (*path, i)) for i, point in enumerate(value))
 
 
-def _route(target: str, value: Any, path: Path) -> tuple[PortName, Route]:
+def _route(target: str, value: object, path: Path) -> tuple[PortName, Route]:
     try:
         port = _port(target, path)
     except ValueError as error:
@@ -326,7 +326,7 @@ def _route(target: str, value: Any, path: Path) -> tuple[PortName, Route]:
     return port, tuple(_coordinate(at, (*path, i)) for i, at in enumerate(value))
 
 
-def _coordinate(value: Any, path: Path) -> float:
+def _coordinate(value: object, path: Path) -> float:
     number = read_number(value, path)
     if not abs(number) <= FARTHEST:
         raise Flaw(
@@ -338,7 +338,7 @@ def _coordinate(value: Any, path: Path) -> float:
     return number
 
 
-def _view(name: str, value: Any, pages: Mapping[str, Page]) -> View:
+def _view(name: str, value: object, pages: Mapping[str, Page]) -> View:
     path: Path = ("views", name)
     read_name(name, path, "bookmark")
     record = read_object(value, path)
@@ -352,19 +352,19 @@ def _view(name: str, value: Any, pages: Mapping[str, Page]) -> View:
     return View(name, page, read_point(record.get("at", [0, 0]), (*path, "at")), zoom)
 
 
-def _note(value: Any, path: Path) -> Note:
+def _note(value: object, path: Path) -> Note:
     record = read_object(value, path)
     only_fields(record, tuple(_NOTE_FIELDS), path)
     return Note(**{key: _NOTE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
 
 
-def _style(value: Any, path: Path) -> Style:
+def _style(value: object, path: Path) -> Style:
     record = read_object(value, path)
     only_fields(record, tuple(_STYLE_FIELDS), path)
     return Style(**{key: _STYLE_FIELDS[key](v, (*path, key)) for key, v in record.items()})
 
 
-def _size(value: Any, path: Path) -> Size:
+def _size(value: object, path: Path) -> Size:
     size = Size(*read_point(value, path))
     if not is_size(size):
         (least, lowest), (most, highest) = LEAST_SIZE, MOST_SIZE
@@ -377,7 +377,7 @@ def _size(value: Any, path: Path) -> Size:
     return size
 
 
-def _colour(value: Any, path: Path) -> str:
+def _colour(value: object, path: Path) -> str:
     if value not in COLOURS:
         expected = "one of " + ", ".join(COLOURS)
         raise Flaw(path, described(path, "is not a colour"), expected=expected, got=shown(value))

@@ -23,12 +23,12 @@ def type_of(block: Block) -> str:
     return block.original_type if isinstance(block, Opaque) else block.type_name()
 
 
-def record_of(block: Block) -> dict[str, Any]:
+def record_of(block: Block) -> dict[str, object]:
     """The block as a file stores it, its type first."""
     return {"type": type_of(block), **block.to_record()}
 
 
-def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
+def strict_block(type_name: str, record: Mapping[str, object]) -> Block:
     """Make a block from a record without its ``type``.
 
     Raises UnknownBlockError if the type is not installed, ParameterError if the record does not
@@ -52,7 +52,7 @@ def strict_block(type_name: str, record: Mapping[str, Any]) -> Block:
         raise ParameterError(f"{type_name} rejects its parameters: {error!r}.") from error
 
 
-def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
+def lenient_block(type_name: str, record: Mapping[str, object]) -> Block:
     """The block or, if it is invalid, an opaque one that keeps the record unchanged."""
     try:
         return strict_block(type_name, record)
@@ -60,7 +60,7 @@ def lenient_block(type_name: str, record: Mapping[str, Any]) -> Block:
         return Opaque(original_type=type_name, record=dict(record))
 
 
-def changed_block(block: Block, values: Mapping[str, Any]) -> Block:
+def changed_block(block: Block, values: Mapping[str, object]) -> Block:
     """A copy with parameters, literals or own variables changed; None removes one of the latter.
 
     An opaque block becomes a real one as soon as its record fits its type. Raises ParameterError.
@@ -93,7 +93,7 @@ def large_tensors(block: Block) -> dict[str, Tensor]:
     }
 
 
-def _named_arrays(values: Mapping[str, Any]) -> dict[str, Any]:
+def _named_arrays(values: Mapping[str, object]) -> dict[str, object]:
     """The arrays of parameters that have several by name: ``arrays.value 0``."""
     return {
         f"{key}.{name}": array
@@ -132,7 +132,7 @@ def with_arrays(record: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[st
     return found
 
 
-def _inner(value: Any) -> Any:
+def _inner(value: object) -> object:
     """The value of a typed literal or own variable of an opaque record; others unchanged."""
     if not isinstance(value, dict):
         return value
@@ -142,7 +142,7 @@ def _inner(value: Any) -> Any:
     return value["value"] if set(value) == {"dtype", "value"} else value
 
 
-def _changed(block: Block, values: Mapping[str, Any]) -> Block:
+def _changed(block: Block, values: Mapping[str, object]) -> Block:
     """As ``Block.with_parameters``, but without converting large arrays."""
     large = large_tensors(block)
     if not large:
@@ -154,7 +154,7 @@ def _changed(block: Block, values: Mapping[str, Any]) -> Block:
     return block.from_record({key: value for key, value in record.items() if key not in gone})
 
 
-def _json_value(name: str, value: Any) -> Any:
+def _json_value(name: str, value: object) -> object:
     """The JSON form of a value; opaque blocks have no pydantic fields that could convert it."""
     if isinstance(value, np.ndarray | np.generic):
         value = Tensor(value)

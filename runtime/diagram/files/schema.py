@@ -48,7 +48,7 @@ _TENSOR_REFERENCE = {
 }
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> dict[str, object]:
     """The schema (2020-12) of the current file version, for text editors and other programs.
 
     Blocks of types that are not installed may have any fields. What does not follow from classes
@@ -92,24 +92,24 @@ def _limited(definitions: dict[str, Any]) -> dict[str, Any]:
     return definitions
 
 
-def _definitions(model: type[BaseModel]) -> dict[str, Any]:
+def _definitions(model: type[BaseModel]) -> dict[str, object]:
     """Pydantic's schemas of a model and of the models that it consists of."""
     schema = model.model_json_schema()
     return {**schema.pop("$defs"), model.__name__: schema}
 
 
-_BYPASSED: dict[str, Any] = {
+_BYPASSED: dict[str, object] = {
     "type": "boolean",
     "description": "Whether the block computes nothing, and an input goes through to its outputs.",
 }
-_WRITTEN: dict[str, Any] = {
+_WRITTEN: dict[str, object] = {
     "type": "string",
     "maxLength": MAX_WRITTEN,
     "description": "Where the program that the block was imported from has it, as model.py:42.",
 }
 
 
-def _when_of_type(name: str) -> dict[str, Any]:
+def _when_of_type(name: str) -> dict[str, object]:
     is_this = {"properties": {"type": {"const": name}}}
     return {"if": is_this, "then": {"$ref": f"#/$defs/block-{name}"}}
 
@@ -151,7 +151,7 @@ def _without_type(block: dict[str, Any]) -> dict[str, Any]:
     return block | {"properties": fields}
 
 
-def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
+def _described(schema: dict[str, object], text: str | None) -> dict[str, object]:
     return dict(sorted((schema | {"description": text}).items())) if text else schema
 
 

@@ -39,7 +39,7 @@ _KNOWN = (
 _FIELDS = {"tensor", "dtype", "shape"}
 
 
-def reference(key: str, array: Array) -> dict[str, Any]:
+def reference(key: str, array: Array) -> dict[str, object]:
     """The reference in a diagram to an array in its array file."""
     return {"tensor": key, "dtype": array.dtype.name, "shape": list(array.shape)}
 
@@ -74,7 +74,7 @@ class TensorFile:
         self._read: dict[str, Tensor] = {}
         self._known: tuple[int, ...] | None = None
 
-    def get(self, ref: Mapping[str, Any]) -> Tensor:
+    def get(self, ref: Mapping[str, object]) -> Tensor:
         """The array for a reference; raises FileError if it is missing or doesn't match."""
         key = str(ref["tensor"])
         if key not in self._read:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.block import Block, Opaque
 from gradwire.blocks.errors import FileError, Location
 from gradwire.blocks.limits import MAX_CONTRACTS
 from gradwire.blocks.names import NAME_RULE, is_name, is_port
-from gradwire.blocks.values import Tensor
+from gradwire.blocks.values import Json, Tensor
 from gradwire.runtime.diagram.files.migrations import FIELD, VERSION
 from gradwire.runtime.diagram.files.models import COMPARISON, LESSON, TRAINING
 from gradwire.runtime.diagram.files.reading import (
@@ -68,7 +68,7 @@ def write(diagram: Diagram, tensors: str | None = None) -> str:
     file may have.
     """
     _check(diagram)
-    head: dict[str, Any] = {FIELD: VERSION}
+    head: dict[str, object] = {FIELD: VERSION}
     head |= {"title": diagram.title} if diagram.title else {}
     head |= {"description": diagram.description} if diagram.description else {}
     head |= {"tensors": tensors} if tensors else {}
@@ -150,7 +150,7 @@ def _page(name: str, page: Page, refers: bool) -> str:
     )
 
 
-def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
+def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, object]:
     large = large_tensors(block) if refers else {}
     if isinstance(block, Opaque):
         record = {"type": type_of(block), **block.record}
@@ -164,7 +164,7 @@ def _record(page: str, name: str, block: Block, refers: bool) -> dict[str, Any]:
     return with_arrays(record, refs)
 
 
-def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:
+def _with_array(value: object, ref: dict[str, object] | None) -> object:
     """A value of a record, with its array written out or replaced by a reference."""
     if isinstance(value, dict) and set(value) == {"variable"}:
         return {"variable": _with_value(value["variable"], ref)}
@@ -175,7 +175,7 @@ def _with_array(value: Any, ref: dict[str, Any] | None) -> Any:
     return value.to_json() if isinstance(value, Tensor) else value
 
 
-def _with_value(record: Any, ref: dict[str, Any] | None) -> Any:
+def _with_value(record: object, ref: dict[str, object] | None) -> object:
     """A record whose array, if it has one, is under ``value``."""
     if not isinstance(record, dict) or "value" not in record:
         return record
@@ -202,7 +202,7 @@ def _is_route(route: Route) -> bool:
     return sizes_fit and all(abs(at) <= FARTHEST for at in route)
 
 
-def note_record(note: Note) -> dict[str, Any]:
+def note_record(note: Note) -> dict[str, object]:
     """The note as a file stores it."""
     record = {
         "text": note.text,
@@ -214,24 +214,24 @@ def note_record(note: Note) -> dict[str, Any]:
     return record | {"colour": note.colour} if note.colour else record
 
 
-def _style(style: Style) -> dict[str, Any]:
-    record: dict[str, Any] = {"colour": style.colour} if style.colour else {}
+def _style(style: Style) -> dict[str, Json]:
+    record: dict[str, Json] = {"colour": style.colour} if style.colour else {}
     record |= {"collapsed": True} if style.collapsed else {}
     return record | {"size": [_number(part) for part in style.size]} if style.size else record
 
 
-def _view(view: View) -> dict[str, Any]:
+def _view(view: View) -> dict[str, Json]:
     return {"page": view.page, "at": _point(view.at), "zoom": _number(view.zoom)}
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return _ENCODER.encode(value)
     except ValueError:
         return _ENCODER.encode(json_finite(value))
 
 
-def json_finite(value: Any) -> Any:
+def json_finite(value: object) -> object:
     """JSON data with non-finite numbers as "nan", "inf" and "-inf"."""
     if isinstance(value, dict):
         return {key: json_finite(item) for key, item in value.items()}

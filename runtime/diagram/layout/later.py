@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.layout.arranging import Arrangement
@@ -20,12 +20,12 @@ class LazyMapping(Mapping[K, V]):
 
     __slots__ = ("_made", "_make", "_names")
 
-    def __init__(self, make: Callable[[], Mapping[K, V]], among: Mapping[K, Any]) -> None:
+    def __init__(self, make: Callable[[], Mapping[K, V]], among: Mapping[K, object]) -> None:
         self._make: Callable[[], Mapping[K, V]] | None = make
         self._made: Mapping[K, V] = {}
         self._names = among.keys()
 
-    def waits(self, among: Mapping[K, Any]) -> bool:
+    def waits(self, among: Mapping[K, object]) -> bool:
         """Whether it has not been read, and none of its keys will be missing in ``among``."""
         return self._make is not None and self._names <= among.keys()
 
@@ -56,7 +56,7 @@ class LazyMapping(Mapping[K, V]):
         return dict, (dict(self),)
 
 
-def waits(mapping: Mapping[K, Any], among: Mapping[K, Any]) -> bool:
+def waits(mapping: Mapping[K, object], among: Mapping[K, object]) -> bool:
     """Whether a mapping is one that has not been read yet, and belongs to these blocks or wires."""
     return isinstance(mapping, LazyMapping) and mapping.waits(among)
 

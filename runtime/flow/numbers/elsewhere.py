@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.symbolic import Namespace
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Leaf
     from gradwire.runtime.flow.numbers.contributions import Contributions
@@ -208,7 +209,7 @@ class Elsewhere:
         only: frozenset[InstancePath] | None,
         flushed: bool,
     ) -> dict[PortPath, Array | None]:
-        def forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+        def forward(block: Block, xp: Namespace, inputs: Sequence[object]) -> object:
             if flushed and not isinstance(block, Gradient):  # which needs the very value
                 inputs = [_flushed(xp, x) for x in inputs]
             if only is None or xp.trace.owner in only:
@@ -251,7 +252,7 @@ def same(a: Array | None, b: Array | None) -> bool:
         return bool(np.isclose(a, b, rtol=step, atol=step * size, equal_nan=True).all())
 
 
-def _flushed(xp: Any, x: Any) -> Any:
+def _flushed(xp: Namespace, x: object) -> object:
     """A float with 0 in place of subnormal numbers; the gradient passes."""
     if not isinstance(x, Value) or not is_float(x.dtype):
         return x

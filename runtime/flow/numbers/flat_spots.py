@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class ZeroSpot:
         """What would help; empty if no cure is known, or where only another run can tell."""
         return tables.decide(tables.FLAT_CURES, self.block.type_name(), self.fact)
 
-    def fact(self, name: str) -> Any:
+    def fact(self, name: str) -> object:
         """What the tables ask of it."""
         return FACTS[name](self)
 
@@ -156,7 +156,7 @@ class ZeroSpot:
         return np.asarray(self.block.literals[port].tensor.array)
 
 
-FACTS: Mapping[str, Callable[[ZeroSpot], Any]] = {
+FACTS: Mapping[str, Callable[[ZeroSpot], object]] = {
     "underflows": lambda spot: spot.kind is Zero.UNDERFLOWS,
     "cancels": lambda spot: spot.kind is Zero.CANCELS,
     "dtype": lambda spot: spot.dtype,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -234,7 +234,7 @@ class NonfiniteSource(NamedTuple):
         return self.remedies.limit(self.path) if is_there else ""
 
 
-FACTS: Mapping[str, Callable[[NonfiniteSource], Any]] = {
+FACTS: Mapping[str, Callable[[NonfiniteSource], object]] = {
     "instead": lambda on: value_sentences.EXP[function_of(on.remedies.program, on.path)],
     "masked": lambda on: on.remedies.is_masked(on.path),
     "limit": lambda on: on.limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block
+    from gradwire.blocks.symbolic import Namespace
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import WirePath
     from gradwire.runtime.engine import Run
@@ -159,7 +160,7 @@ class Reruns:
         if is_wide not in self._compiled:
             scaling = self._scaling[is_wide] = []
 
-            def forward(block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+            def forward(block: Block, xp: Namespace, inputs: Sequence[object]) -> object:
                 inputs = [_widened(xp, x) for x in inputs] if is_wide else inputs
                 if block.head and isinstance(inputs[0], Value):
                     scaling.append(xp.trace.apply(LEAF, shape=(), dtype=inputs[0].dtype))
@@ -175,7 +176,6 @@ class Reruns:
         return self._compiled[is_wide]
 
 
-def _widened(xp: Any, x: Any) -> Any:
+def _widened(xp: Namespace, x: object) -> object:
     """A float16 as float32."""
-    is_narrow = isinstance(x, Value) and x.dtype == "float16"
-    return xp.astype(x, "float32") if is_narrow else x
+    return xp.astype(x, "float32") if isinstance(x, Value) and x.dtype == "float16" else x

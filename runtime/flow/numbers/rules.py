@@ -91,16 +91,16 @@ class Rule(NamedTuple):
     applies: Callable[[ArraySize | ArraySizes, LossScale, Thresholds], Any]
 
 
-def _is_exploding(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
+def _is_exploding(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> object:
     return (size.rms > limits.exploding) | (size.rms > limits.exploding_relative * scale.seed)
 
 
-def _is_vanishing(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
+def _is_vanishing(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> object:
     least = max(limits.vanishing, limits.vanishing_relative * scale.seed)
     return size.subnormal | (size.rms < least)
 
 
-def _is_partial(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> Any:
+def _is_partial(size: ArraySize | ArraySizes, scale: LossScale, limits: Thresholds) -> object:
     return size.zeros >= limits.partial * size.total
 
 

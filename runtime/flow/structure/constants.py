@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Set
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -271,7 +271,7 @@ class _Design:
         )
 
 
-def _differs(block: Any) -> bool:
+def _differs(block: object) -> bool:
     """Whether a constant has different numbers, as labels have."""
     if not isinstance(block, Constant) or not block.value.array.size:
         return False

@@ -55,7 +55,7 @@ def constant_totals(program: Program, losses: Sequence[PortPath]) -> dict[Instan
 def _invariances(program: Program, losses: Sequence[PortPath]) -> Invariances:
     heads = program.of_numbers("heads", lambda: frozenset(x.block for x in program.heads()))
     # Asked for each of many losses: what they have besides is looked for once.
-    key: Any = "others", id(losses)
+    key: object = "others", id(losses)
     _, others = program.of_numbers(key, lambda: (losses, {x.block for x in losses} - heads))
     key = "invariances", frozenset(others)
     known: Invariances = program.of_numbers(key, lambda: Invariances(program, heads | others))
@@ -241,7 +241,7 @@ class Totals:
         return None if further is None else self._added_up(path, frozenset(further), depth + 1)
 
 
-def _axes(axis: Any, count: int) -> set[int]:
+def _axes(axis: int | Sequence[int] | None, count: int) -> set[int]:
     """The axes of a reduction."""
     if axis is None:
         return set(range(count))

@@ -13,6 +13,8 @@ from gradwire.runtime.flow.words import phrases, value_sentences
 
 if TYPE_CHECKING:
     from gradwire.blocks.block import Block, Shape
+    from gradwire.blocks.library.activations import LogSoftmax, Softmax
+    from gradwire.blocks.library.layers.normalisation import BatchNorm, GroupNorm, LayerNorm
 
 UNAFFECTED = ("bias", "value")
 """Inputs whose gradient does not depend on how many numbers are compared."""
@@ -47,21 +49,21 @@ class _Along(NamedTuple):
     cure: str
 
 
-def _axis(block: Any, _: Shape) -> list[int]:
+def _axis(block: Softmax | LogSoftmax, _: Shape) -> list[int]:
     return [block.axis]
 
 
-def own_axes(block: Any, _: Shape) -> list[int]:
+def own_axes(block: LayerNorm, _: Shape) -> list[int]:
     """The axes that a block has been given."""
     return [block.axes] if isinstance(block.axes, int) else list(block.axes)
 
 
-def group_axes(block: Any, shape: Shape) -> list[int]:
+def group_axes(block: GroupNorm, shape: Shape) -> list[int]:
     """The axes that a GroupNorm averages over; a group of one channel has the channel's mean."""
     return [*([] if block.groups == shape[1] else [1]), *range(2, len(shape))]
 
 
-def batch_axes(block: Any, shape: Shape) -> list[int] | None:
+def batch_axes(block: BatchNorm, shape: Shape) -> list[int] | None:
     """The axes that a BatchNorm averages over; None where it uses running statistics."""
     others = [axis for axis in range(len(shape)) if axis != block.axis % len(shape)]
     return others if block.mode == "batch" else None

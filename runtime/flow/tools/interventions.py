@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import ChangeError, Location, ParameterError
@@ -165,7 +165,7 @@ def _open(diagram: Diagram, step: OpenStop) -> Batch:
     return _set(diagram, found, f"Open {step}", values)
 
 
-def _set(diagram: Diagram, address: Address, label: str, values: Mapping[str, Any]) -> Batch:
+def _set(diagram: Diagram, address: Address, label: str, values: Mapping[str, object]) -> Batch:
     """Set parameters of a block, or of a block inside a Formula block; raises ChangeError."""
     place = Location(address.page, address.name)
     try:

@@ -9,7 +9,7 @@ on a page by the same name in camel case.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gradwire.runtime.flow.words.phrases import FACTORS
 from gradwire.runtime.flow.words.value_sentences import AT_ZERO, CURES, IN_FLOAT32, WHOLE
@@ -18,7 +18,7 @@ Rules: TypeAlias = tuple[tuple[str, ...], ...]
 _PRODUCTS = "|".join(FACTORS)
 
 
-def decide(rules: Rules, kind: str, fact: Callable[[str], Any]) -> str:
+def decide(rules: Rules, kind: str, fact: Callable[[str], object]) -> str:
     """What the first rule says that holds of a block of type ``kind``; empty where none does."""
     for conditions, words, *places in rules:
         if all(_holds(each, kind, fact) for each in conditions.split()):
@@ -26,7 +26,7 @@ def decide(rules: Rules, kind: str, fact: Callable[[str], Any]) -> str:
     return ""
 
 
-def _holds(condition: str, kind: str, fact: Callable[[str], Any]) -> bool:
+def _holds(condition: str, kind: str, fact: Callable[[str], object]) -> bool:
     if condition[0].isupper():
         return kind in condition.split("|")
     return not fact(condition[1:]) if condition[0] == "!" else bool(fact(condition))

@@ -140,7 +140,7 @@ def _parsed(data: bytes, path: str) -> dict[str, LessonProgress]:
     raise found.in_text(text, path)
 
 
-def _lessons(document: Any) -> dict[str, LessonProgress]:
+def _lessons(document: object) -> dict[str, LessonProgress]:
     record = read_object(document, ())
     if record.get(FIELD) != VERSION:
         raise Flaw((), "This is no file of progress.", expected=f'"{FIELD}": {VERSION}')
@@ -148,7 +148,7 @@ def _lessons(document: Any) -> dict[str, LessonProgress]:
     return {digest: _progress(entry, ("lessons", digest)) for digest, entry in lessons.items()}
 
 
-def _progress(value: Any, path: tuple[str | int, ...]) -> LessonProgress:
+def _progress(value: object, path: tuple[str | int, ...]) -> LessonProgress:
     record = read_object(value, path)
     kinds: dict[str, tuple[type, ...]] = {
         "title": (str,), "done": (bool,), "best": (int, float), "of": (int, float), "last": (int,),
@@ -158,4 +158,5 @@ def _progress(value: Any, path: tuple[str | int, ...]) -> LessonProgress:
             raise Flaw(
                 (*path, key) if key in record else path, f"{key!r} is not what it should be."
             )
-    return LessonProgress(**{key: record[key] for key in kinds})
+    fields: dict[str, Any] = {key: record[key] for key in kinds}
+    return LessonProgress(**fields)

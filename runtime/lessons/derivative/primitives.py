@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import Trace, sweep
@@ -17,7 +17,7 @@ from gradwire.runtime.lessons.derivative.notation import PLAIN, SUM, FormulaText
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
     from gradwire.runtime.engine.program import Program
 
 _MOST = 400
@@ -188,7 +188,7 @@ def _read_by_gradient_blocks(program: Program) -> AbstractSet[Value]:
     } - {*program.ports.values()})  # fmt: skip
 
 
-def _wires(program: Program, path: InstancePath) -> list[Any]:
+def _wires(program: Program, path: InstancePath) -> list[WirePath]:
     wires = (wire for wire, _ in program.instances[path].wires.values())
     return [leaf for wire in wires for leaf in program.leaf_wires(wire) if leaf in program.wires]
 

@@ -7,7 +7,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.diagram import OLDER_STATES
 from gradwire.runtime.diagram.document_types import MAX_EXPRESSION
 
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
+
 MAX_NODES = 120
 """Operations and constants of an expression."""
 MAX_DEPTH = 24
@@ -23,7 +26,7 @@ MAX_DEPTH = 24
 EXAMPLE = 'an expression such as grad("w") > 0'
 FACTS: Mapping[str, int] = {"grad": 2, "value": 1, "state": 1, "open": 1}
 """Functions that take paths, and how many at most."""
-FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+FUNCTIONS: Mapping[str, Callable[[Array], Any]] = {
     "abs": np.abs,
     "sum": np.sum,
     "mean": np.mean,
@@ -39,14 +42,14 @@ WHAT_IFS: Mapping[str, str] = {
 }
 """Functions of an expression and of what is changed for it, with what their paths name."""
 _MOST_WHAT_IFS = 8
-OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Array, Array], Array]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("−", operator.sub),
     ast.Mult: ("*", operator.mul),
     ast.Div: ("/", np.divide),
     ast.Pow: ("**", np.power),
 }
-ORDERS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+ORDERS: Mapping[type[ast.cmpop], Callable[[Array, Array], Array]] = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
     ast.Gt: np.greater,

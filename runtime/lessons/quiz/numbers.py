@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,7 +34,7 @@ MOST_ELEMENTS = 4
 MOST_STATED = 16
 """Elements of the largest array whose numbers a question states."""
 _OTHER = "a number other than 0"
-_OPERATIONS: tuple[tuple[type, str, str, Callable[..., Any]], ...] = (
+_OPERATIONS: tuple[tuple[type, str, str, Callable[..., Array]], ...] = (
     (Mul, "sum for product", "{0} multiplies its inputs.", lambda a, b: a + b),
     (Mul, "one factor only", "{0} multiplies both of its inputs.", lambda a, b: a),
     (Add, "product for sum", "{0} adds its inputs.", lambda a, b: a * b),

@@ -18,7 +18,7 @@ from gradwire.blocks.errors import GradwireError, RunError
 from gradwire.blocks.library.gradient import StopGradient
 from gradwire.blocks.library.sources import Variable
 from gradwire.blocks.plugins import is_own
-from gradwire.blocks.values import PortLiteral
+from gradwire.blocks.values import Json, PortLiteral
 from gradwire.runtime.calculus.dtypes import INTEGERS, is_float
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, RESHAPE
 from gradwire.runtime.data.rows import Stream
@@ -232,7 +232,7 @@ _TAIL = 3.6541528853610088
 _MANTISSA = 2**52
 
 
-def initial_data(source: Source | Any, path: str, array: Array) -> Any:
+def initial_data(source: Source | object, path: str, array: Array) -> object:
     """``array``, the numbers of a source, as plain data: all of them, or ``{key, low, span}`` or
     ``{key, deviation}`` of a Philox generator, where ``drawn`` gives the same bits by that.
     """
@@ -243,7 +243,7 @@ def initial_data(source: Source | Any, path: str, array: Array) -> Any:
     return numbers(array)
 
 
-def _law(source: Variable, array: Array) -> dict[str, Any]:
+def _law(source: Variable, array: Array) -> dict[str, Json]:
     """How the numbers are distributed; nothing where they are not drawn."""
     if (interval := source.interval(array.shape)) is not None:
         low, high = interval
@@ -422,14 +422,14 @@ def _trees(trees: Mapping[str, Tree]) -> dict[str, list[str]]:
     return {path: [str(leaf) for leaf in tree.arrays.values()] for path, tree in trees.items()}
 
 
-def _invariant(program: Program) -> dict[str, Any]:
+def _invariant(program: Program) -> dict[str, object]:
     """Why no loss changes with what a wire brings, for those of which that is known."""
     reasons = {wire: invariance(program, (), (wire,)) for wire in program.wire_sources}
     found = {wire: reason for wire, reason in reasons.items() if reason}
     return {"invariant": found} if found else {}
 
 
-def _doubts(diagram: Diagram) -> dict[str, Any]:
+def _doubts(diagram: Diagram) -> dict[str, Json]:
     """For each loss, what is said of the wires and variables whose gradients the program that the
     diagram comes from is known to have otherwise; nothing without any.
     """
@@ -449,7 +449,7 @@ def _doubts(diagram: Diagram) -> dict[str, Any]:
     }
 
 
-def _verdicts(switches: Switches, most: int, program: Program) -> dict[str, Any]:
+def _verdicts(switches: Switches, most: int, program: Program) -> dict[str, object]:
     found = PageVerdicts(program)
     for setting in switches.settings(most):
         found.add(switches, setting)

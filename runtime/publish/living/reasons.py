@@ -27,6 +27,7 @@ from gradwire.runtime.flow.words import phrases, tables, value_sentences
 from gradwire.runtime.publish.living.computing.numbers import number
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.engine.flat import Instance
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.structure.reachability import Reach
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
 # ---- blocks -------------------------------------------------------------------------------------
 
 
-def block_data(program: Program) -> dict[str, list[Any]]:
+def block_data(program: Program) -> dict[str, list[object]]:
     """For each block that runs its type, its inputs, and what else sentences depend on."""
     return {path: _block(program, each) for path, each in program.instances.items()}
 
 
-def _block(program: Program, instance: Instance) -> list[Any]:
+def _block(program: Program, instance: Instance) -> list[object]:
     block = instance.block
     kind, names = block.type_name(), block.output_names()
-    more: dict[str, Any] = {}
+    more: dict[str, object] = {}
     ports = [leaf for name in names for leaf in program.leaf_ports(instance.port(name))]
     if (outputs := [port.within_block for port in ports]) != ["out"]:
         more["outputs"] = outputs
@@ -175,7 +176,7 @@ def words(script: str, kinds: Collection[str] | None = None) -> str:
     with what they have for these types of blocks, or for all for None.
     """
     say = value_sentences
-    found: dict[str, Any] = {
+    found: dict[str, Json] = {
         name: phrase for name, phrase in vars(phrases).items() if name.isupper()
     }
     found |= {name: text for name, text in vars(say).items() if name.isupper() and _is_text(text)}
@@ -209,7 +210,7 @@ def words(script: str, kinds: Collection[str] | None = None) -> str:
     return f"const SAY={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
-def _of(kinds: Collection[str], table: Any) -> Any:
+def _of(kinds: Collection[str], table: Any) -> Json:
     if isinstance(table, dict):
         return {kind: told for kind, told in table.items() if kind in kinds}
     return [kind for kind in table if kind in kinds]

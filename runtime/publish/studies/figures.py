@@ -53,7 +53,7 @@ def _file_name(name: str) -> str:
     return f"over_{plain}.svg"
 
 
-def _is_numeric(values: Iterable[Any]) -> bool:
+def _is_numeric(values: Iterable[object]) -> bool:
     known = list(values)
     return len(known) > 1 and all(type(value) in (int, float) for value in known)
 
@@ -170,7 +170,7 @@ def _losses(combinations: Iterable[Combination]) -> list[str]:
 
 
 def _curves_of(
-    members: Iterable[Combination], loss: str, aside: str | None, value: Any
+    members: Iterable[Combination], loss: str, aside: str | None, value: object
 ) -> list[LossCurve]:
     """The curves of a loss of all seeds, where what is set aside has a value."""
     return [
@@ -273,9 +273,9 @@ def _has_spread(results: Results) -> bool:
     return len(results.varied.get(SEED, ())) > 1
 
 
-def _label(settings: Mapping[str, Any]) -> str:
+def _label(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {_value(value)}" for name, value in settings.items())
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return number_text(value, 3) if isinstance(value, float) else shown(value)

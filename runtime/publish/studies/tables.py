@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.data.files.csv_text import csv_text
 from gradwire.runtime.publish.text import Part, TextTable
@@ -14,6 +14,7 @@ from gradwire.runtime.training.studies.results import deviation, finite, mean, s
 from gradwire.runtime.training.studies.varying import SEED
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
     from gradwire.runtime.training.studies.results import Combination, Results
     from gradwire.runtime.training.studies.task import Trained
 
@@ -36,7 +37,7 @@ def results_parts(results: Results) -> list[Part]:
     return parts + reasons_parts(results)
 
 
-def results_json(results: Results) -> dict[str, Any]:
+def results_json(results: Results) -> dict[str, object]:
     """What was varied and measured, the combinations, and each training; null is no number."""
     return {
         "varied": {name: list(values) for name, values in results.varied.items()},
@@ -133,7 +134,7 @@ def _spread(values: Sequence[float]) -> str:
     return f"{middle:.4g}" if around is None else f"{middle:.4g} ± {around:.2g}"
 
 
-def _combination(each: Combination, measured: Iterable[str]) -> dict[str, Any]:
+def _combination(each: Combination, measured: Iterable[str]) -> dict[str, object]:
     return {
         "settings": dict(each.settings),
         "measured": {name: _spread_json(each.values(name)) for name in measured},
@@ -144,7 +145,7 @@ def _combination(each: Combination, measured: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _spread_json(values: Sequence[float]) -> dict[str, Any]:
+def _spread_json(values: Sequence[float]) -> dict[str, Json]:
     known = finite(values)
     return {
         "mean": mean(values),
@@ -164,6 +165,7 @@ def _json(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def _exact(value: Any) -> str | float:
-    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return value if is_plain else json.dumps(value)
+def _exact(value: object) -> str | float:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return json.dumps(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class VariableSpec(NamedTuple):
     """A variable's path, dtype and shape."""
 
     path: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: Shape
 
 
@@ -56,7 +56,7 @@ class FlatBuffer:
 
     def add(self, specs: Iterable[VariableSpec]) -> None:
         """Zeros for the variables that have no place yet; those of one dtype in one block."""
-        alike: dict[np.dtype[Any], list[VariableSpec]] = {}
+        alike: dict[np.dtype[np.generic], list[VariableSpec]] = {}
         for spec in in_order(specs):
             if spec.path not in self._places:
                 alike.setdefault(spec.dtype, []).append(spec)
@@ -93,7 +93,7 @@ class FlatSlice(NamedTuple):
 
 def in_order(specs: Iterable[VariableSpec]) -> list[VariableSpec]:
     """Variables of one dtype and shape one after another, so that plans can stack them."""
-    alike: dict[tuple[np.dtype[Any], Shape], list[VariableSpec]] = {}
+    alike: dict[tuple[np.dtype[np.generic], Shape], list[VariableSpec]] = {}
     for spec in specs:
         alike.setdefault((spec.dtype, spec.shape), []).append(spec)
     return [spec for members in alike.values() for spec in members]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -148,7 +148,7 @@ class LoopedOptimiserStep:
         self, resolved: ResolvedRule, specs: Mapping[str, VariableSpec]
     ) -> list[ParameterGroup]:
         """The variables with a gradient, apart where rate, decay or dtype differ."""
-        members: dict[Any, list[str]] = {}
+        members: dict[tuple[float, float, np.dtype[np.generic]], list[str]] = {}
         for path in self.variables:
             members.setdefault((*resolved.numbers_of(path), specs[path].dtype), []).append(path)
         found = []
@@ -233,7 +233,7 @@ class Action(NamedTuple):
         return int(self.kind == "collect")
 
     @property
-    def form(self) -> Any:
+    def form(self) -> Hashable:
         """What decides the arithmetic: all but the scalars."""
         done = tuple((r.operations, tuple(r.written.items())) for r in self.recordings)
         return self.kind, self.part.name, done
@@ -244,7 +244,7 @@ class PlannedIteration(NamedTuple):
 
     number: int
     actions: Sequence[Action]
-    form: Any
+    form: Hashable
     """Equal for iterations that differ in nothing but scalars."""
 
 
@@ -389,7 +389,7 @@ class _Outcome:
     """What the results of one iteration say; counts its passes and updates."""
 
     def __init__(
-        self, plan: PlannedIteration, results: Sequence[Sequence[Any]], session: Session
+        self, plan: PlannedIteration, results: Sequence[Sequence[object]], session: Session
     ) -> None:
         self._session, self._number = session, plan.number
         self.error: DivergedError | None = None

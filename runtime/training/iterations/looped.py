@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class LoopedIterations:
         self.moving: Collection[str] = list(dict.fromkeys(moving))
         """The paths of the variables that iterations move."""
         looped.settle(self.moving)
-        self._iterations: dict[Any, IterationLoop] = {}
+        self._iterations: dict[object, IterationLoop] = {}
         self._write_healthy()
 
     @property

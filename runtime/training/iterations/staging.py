@@ -5,7 +5,7 @@ primitives.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradwire.runtime.calculus.primitives.base import LEAF
 from gradwire.runtime.engine.engine import LoopPhase
@@ -13,6 +13,7 @@ from gradwire.runtime.engine.norms import square_of
 from gradwire.runtime.engine.plan.simplify import leaves_of
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Trace, Value
     from gradwire.runtime.diagram.training import Clip
     from gradwire.runtime.engine.plan.recording import Recording
@@ -180,7 +181,7 @@ class Staging:
         return self._xp.stack(found) if found else self._xp.zeros(0, "float64")
 
 
-def leaf(trace: Trace, like: Any) -> Value:
+def leaf(trace: Trace, like: Array | Value) -> Value:
     """A new leaf of the shape and dtype of something; no part of the diagram."""
     owner, trace.owner = trace.owner, None
     try:

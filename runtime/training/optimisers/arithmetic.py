@@ -105,7 +105,7 @@ class _Reader(Recorder):
         self.branches[scalar.name] = bool(self.function([scalar])(self._count, *others)[0][0])
         return self.branches[scalar.name]
 
-    def function(self, *results: Iterable[Any]) -> Callable[..., tuple[Numbers, ...]]:
+    def function(self, *results: Iterable[object]) -> Callable[..., tuple[Numbers, ...]]:
         """The function of the lines that returns tuples of these numbers."""
         head = f"def numbers({', '.join(self.parameters)}):"
         tuples = (f"({''.join(f'{each}, ' for each in numbers)})" for numbers in results)
@@ -114,7 +114,7 @@ class _Reader(Recorder):
         exec("\n    ".join(lines), scope)
         return scope["numbers"]  # type: ignore[no-any-return]  # made by exec, so it has no type
 
-    def _number(self, x: Any) -> int:
+    def _number(self, x: object) -> int:
         if isinstance(x, _Scalar):
             x = Number(self.placed.setdefault(x.name, len(self.placed)))
         return super()._number(x)
@@ -136,8 +136,8 @@ class _Scalar:
         return self.reader.let(f"-{self}", self.needs)
 
 
-def _operator(sign: str, is_swapped: bool) -> Callable[[_Scalar, Any], Any]:
-    def operate(self: _Scalar, other: Any) -> Any:
+def _operator(sign: str, is_swapped: bool) -> Callable[[_Scalar, object], object]:
+    def operate(self: _Scalar, other: object) -> object:
         if not isinstance(other, _Scalar | int | float):
             return NotImplemented  # an array records it
         needs = self.needs | (other.needs if isinstance(other, _Scalar) else set())
@@ -156,10 +156,10 @@ for _name, _sign in _SIGNS.items():
 class _Math:
     """The module ``math`` for numbers that are not known yet, too."""
 
-    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+    def __getattr__(self, name: str) -> Callable[[object], object]:
         function: Callable[[Any], Any] = getattr(math, name)
 
-        def call(x: Any) -> Any:
+        def call(x: object) -> object:
             return (
                 x.reader.let(f"math.{name}({x})", x.needs)
                 if isinstance(x, _Scalar)
@@ -178,7 +178,7 @@ class _Memory(dict[str, Any]):
         """The numbers, and what they are before the first update."""
         self._reader = reader
 
-    def get(self, name: str, start: Any = None) -> Any:
+    def get(self, name: str, start: Any = None) -> object:
         """What was kept under a name."""
         if name not in self:
             self.starts[name] = float(start)
@@ -261,6 +261,6 @@ class Arithmetic:
                 parts = tuple([each[start : start + CHUNK] for each in arrays])
             work.run(parts, numbers)
 
-    def rests(self, dtype: np.dtype[Any], weight_decay: float) -> bool:
+    def rests(self, dtype: np.dtype[np.generic], weight_decay: float) -> bool:
         """Whether a gradient of 0 changes no bit of values and state, whatever these are."""
         return not (weight_decay or self.method.maximize) and self.method.rests(dtype)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class _Spec(NamedTuple):
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: tuple[int, ...]
 
 
 class _Span(NamedTuple):
     """Variables side by side that have had the same number of updates: small ones, or one."""
 
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     names: tuple[str, ...]
     start: int
     stop: int
@@ -69,14 +69,14 @@ class MethodOptimiser:
         ]
         cls.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by inspect
 
-    def __init__(self, *lr: float, **options: Any) -> None:
+    def __init__(self, *lr: float, **options: object) -> None:
         self.method = self._method(lr, options)
         """Its options."""
         self._arithmetic = Arithmetic(self.method)
         self._specs: dict[str, _Spec] = {}
         self._counts: dict[str, int] = {}
         self._places: dict[str, tuple[int, int]] = {}
-        self._slots: dict[np.dtype[Any], dict[str, Array]] = {}
+        self._slots: dict[np.dtype[np.generic], dict[str, Array]] = {}
         self._present: tuple[str, ...] = ()
         self._spans: list[_Span] = []
 
@@ -218,7 +218,7 @@ class MethodOptimiser:
                     spans.append(_Span(dtype, (name,), at, end))
         return spans
 
-    def _method(self, lr: tuple[float, ...], options: dict[str, Any]) -> Method:
+    def _method(self, lr: tuple[float, ...], options: dict[str, object]) -> Method:
         called, known = type(self).__name__, [*self.method_type.model_fields]
         known.remove("kind")
         if len(lr) > 1 or (lr and "lr" in options):

@@ -17,13 +17,13 @@ _LENGTH = struct.Struct("<Q")
 class _Pickler(pickle.Pickler):
     """Also pickles read-only views of dictionaries, which blocks have."""
 
-    def reducer_override(self, found: Any) -> Any:
+    def reducer_override(self, found: object) -> Any:
         if isinstance(found, MappingProxyType):
             return _read_only, (dict(found),)
         return NotImplemented
 
 
-def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+def _read_only(content: dict[object, object]) -> MappingProxyType[object, object]:
     """What a pickle calls: the class itself can't be named in one."""
     return MappingProxyType(content)
 

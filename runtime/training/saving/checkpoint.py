@@ -74,7 +74,7 @@ class Checkpoint:
     path: Path
     state: TrainerState
     notes: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
     """What was stored besides the state."""
 
 
@@ -83,7 +83,7 @@ class _Damaged(Exception):
 
 
 def save_checkpoint(
-    folder: str | Path, state: TrainerState, extra: Mapping[str, Any] | None = None
+    folder: str | Path, state: TrainerState, extra: Mapping[str, object] | None = None
 ) -> Path:
     """Write a checkpoint into a folder, which is made if need be; returns its JSON file.
 
@@ -166,7 +166,7 @@ def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
     return sorted(found, reverse=True)
 
 
-def _read(path: Path, iterations: int) -> tuple[TrainerState, dict[str, Any]]:
+def _read(path: Path, iterations: int) -> tuple[TrainerState, dict[str, object]]:
     """The state in a checkpoint, every part of which is checked; raises _Damaged."""
     body = _parsed(read_regular(path, MAX_JSON))
     stated = body.pop("sha256", None)
@@ -184,7 +184,7 @@ def _read(path: Path, iterations: int) -> tuple[TrainerState, dict[str, Any]]:
     return TrainerState(iterations, _read_arrays(path, arrays), about), extra
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes) -> dict[str, object]:
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -194,7 +194,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
     return body
 
 
-def _read_arrays(path: Path, stated: dict[str, Any]) -> dict[str, Array]:
+def _read_arrays(path: Path, stated: dict[str, object]) -> dict[str, Array]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -240,7 +240,7 @@ def _entries(entries: object, size: int) -> dict[str, tuple[str, tuple[int, ...]
     return found
 
 
-def _digest_of(body: Mapping[str, Any]) -> str:
+def _digest_of(body: Mapping[str, object]) -> str:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -40,7 +40,9 @@ def fingerprint(diagram: Diagram, *, values: bool = False) -> dict[str, dict[str
     return {name: _page(page, values) for name, page in diagram.pages.items()}
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any], what: str = "") -> list[str]:
+def differences(
+    before: Mapping[str, object], now: Mapping[str, object], what: str = ""
+) -> list[str]:
     """What differs between two JSON objects, as short texts: places and, if short, values."""
     found: list[str] = []
     for key in {**before, **now}:
@@ -58,7 +60,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], what: str = "
     return found
 
 
-def block_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def block_differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """Which blocks differ between two fingerprints."""
     found = []
     for page in {**before, **now}:
@@ -157,7 +159,7 @@ def _page(page: Page, values: bool) -> dict[str, str]:
     }
 
 
-def _record(block: Block, values: bool) -> dict[str, Any]:
+def _record(block: Block, values: bool) -> dict[str, object]:
     """What decides how a block trains: its record; without ``values``, of variables their form."""
     if isinstance(block, Variable) and not values:
         return _form(block)
@@ -170,7 +172,7 @@ def _record(block: Block, values: bool) -> dict[str, Any]:
     return with_arrays(record, digests)
 
 
-def _form(variable: Variable) -> dict[str, Any]:
+def _form(variable: Variable) -> dict[str, object]:
     shape = list(variable.open_shape or ())
     return {"type": "Variable", "trainable": variable.trainable,
             "dtype": variable.leaf_dtype, "shape": shape}  # fmt: skip
@@ -185,7 +187,7 @@ def _digest(value: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
-def _is_list_of_objects(value: object) -> TypeGuard[list[Mapping[str, Any]]]:
+def _is_list_of_objects(value: object) -> TypeGuard[list[Mapping[str, object]]]:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 

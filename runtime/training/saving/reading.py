@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data.files.csv_text import unguarded
@@ -100,7 +100,7 @@ class HistoryFiles:
             lines.write("".join(json_line(step, numbers) for step, numbers in rows))
             cells.write("".join(csv_line(self._columns, step, numbers) for step, numbers in rows))
 
-    def sync(self) -> dict[str, Any]:
+    def sync(self) -> dict[str, object]:
         """Write all rows to disk; returns the position, as plain JSON."""
         self.flush()
         for file in self._files:

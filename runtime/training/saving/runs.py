@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from gradwire.blocks.errors import FeedError, FileError, GradwireError
 from gradwire.runtime.data.files.gathering import with_data_inside
@@ -255,7 +255,7 @@ class TrainingRun:
                 self.notes.append(f"The history begins here: {error.what}")
                 self._files.begin()
 
-    def about(self, error: DivergedError) -> dict[str, Any]:
+    def about(self, error: DivergedError) -> dict[str, object]:
         """What is known of the pass that was not finite, as plain JSON."""
         return {
             "round": error.iteration,

@@ -12,7 +12,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError, reason_of
 from gradwire.runtime import extras
@@ -22,6 +22,7 @@ from gradwire.runtime.version import __version__
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+    from gradwire.blocks.values import Json
     from gradwire.runtime.training.studies.task import Stop, StudyWork, TrainingTask
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})")
@@ -141,7 +142,7 @@ def _lost_since(client: Client, lost: float | None, scheduler: str) -> float | N
 def _result(future: Future) -> Trained:
     """How a training ended, also one whose worker did not come to its end."""
     try:
-        found: Any = future.result()
+        found: Json = future.result()
     except Exception as error:  # whatever keeps a worker from training: the others go on
         return Trained.failed(reason_of(error))
     return found if isinstance(found, Trained) else Trained.failed("It was stopped.")

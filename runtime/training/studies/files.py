@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, Strict
 
@@ -28,7 +28,7 @@ MAX_PASSES = 10_000
 _MAX_TEXT = 4_000
 
 Text: TypeAlias = Annotated[Characters, Field(max_length=_MAX_TEXT)]
-Values: TypeAlias = Annotated[Mapping[Place, Any], Field(max_length=MAX_ENTRIES)]
+Values: TypeAlias = Annotated[Mapping[Place, object], Field(max_length=MAX_ENTRIES)]
 
 
 class Measure(Record):
@@ -52,7 +52,7 @@ class Variant(Record):
     )
     """Parameters, literals and own variables by block, such as ``{"stop": {"open": true}}``; a
     block of another page than main is ``page/block``."""
-    training: Annotated[Mapping[Place, Any], Field(max_length=MAX_ENTRIES)] = Field(
+    training: Annotated[Mapping[Place, object], Field(max_length=MAX_ENTRIES)] = Field(
         default_factory=dict
     )
     """Fields of the recipe, each in place of the diagram's."""

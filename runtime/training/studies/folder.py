@@ -43,7 +43,7 @@ class StudySettings(Record):
 
     report: Literal["study-settings"] = "study-settings"
     version: Literal[1] = 1
-    varied: Mapping[str, tuple[Any, ...]]
+    varied: Mapping[str, tuple[object, ...]]
     measures: tuple[Measure, ...] = ()
     steps: int | None = None
     variants: Mapping[str, Variant] = Field(default_factory=dict)
@@ -56,7 +56,7 @@ class StudySettings(Record):
     def of(
         cls,
         diagram: Diagram,
-        varied: Mapping[str, Sequence[Any]],
+        varied: Mapping[str, Sequence[object]],
         measures: Sequence[Measure],
         steps: int | None,
         variants: Mapping[str, Variant] | None = None,
@@ -96,7 +96,7 @@ def stored_settings(folder: Path) -> StudySettings:
 class _Line(Record):
     """A line of the file: what is varied in a training, and how it ended."""
 
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     result: Trained
 
 
@@ -140,7 +140,7 @@ class StudyFolder:
     ) -> None:
         self._close()
 
-    def append(self, settings: Mapping[str, Any], result: Trained) -> None:
+    def append(self, settings: Mapping[str, object], result: Trained) -> None:
         """Write the line of a training that has ended, to the disk."""
         assert self._descriptor is not None, "the folder is entered"
         line = {"settings": settings, "result": plain(result)}
@@ -211,22 +211,22 @@ class StudyFolder:
         self._lock.release()
 
 
-def key(settings: Mapping[str, Any]) -> str:
+def key(settings: Mapping[str, object]) -> str:
     """The settings of a training as a text, the same for equal ones."""
     return json.dumps(settings, sort_keys=True)
 
 
-def plain(result: Trained) -> dict[str, Any]:
+def plain(result: Trained) -> dict[str, object]:
     """How a training ended, as JSON; what is not finite as a word."""
 
-    def words(value: Any) -> Any:
+    def words(value: object) -> Any:
         if isinstance(value, float) and value - value != 0.0:
             return str(value)
         if isinstance(value, dict):
             return {name: words(item) for name, item in value.items()}
         return [words(item) for item in value] if isinstance(value, list | tuple) else value
 
-    found: dict[str, Any] = words(result.model_dump())
+    found: dict[str, object] = words(result.model_dump())
     return found
 
 

@@ -61,7 +61,7 @@ class Combination:
         return ", ".join(told) or "all"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A varied value as a reader expects it: words without quotes."""
     if isinstance(value, float):
         return f"{value:.6g}"
@@ -94,7 +94,7 @@ class Results:
 
     def combinations(self) -> list[Combination]:
         """The trainings that have ended, by what is varied besides the seed."""
-        found: dict[str, tuple[dict[str, Any], list[Trained]]] = {}
+        found: dict[str, tuple[dict[str, object], list[Trained]]] = {}
         for planned, training in self.ended():
             settings = {n: value for n, value in planned.settings.items() if n != SEED}
             found.setdefault(key(settings), (settings, []))[1].append(training)
@@ -103,7 +103,7 @@ class Results:
 
 def carry_out(
     work: StudyWork,
-    varied: Mapping[str, Sequence[Any]],
+    varied: Mapping[str, Sequence[object]],
     planned: Sequence[PlannedTraining],
     run: Runner,
     folder: StudyFolder | None = None,

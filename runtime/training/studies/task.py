@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -134,7 +134,7 @@ def train(work: StudyWork, task: TrainingTask, stop: Stop = lambda: False) -> Tr
     began = time.perf_counter()
     curves: dict[str, Curve] = {}
     session: Session | None = None
-    found: dict[str, Any]
+    found: dict[str, object]
     try:
         session = open_session(work, task)
         last: StepRecord | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import FileError, Location, ParameterError
 from gradwire.blocks.nearest import did_you_mean
@@ -44,7 +44,7 @@ def with_variant(diagram: Diagram, variant: Variant) -> Diagram:
     return replace(diagram, training=TRAINING.given(record | dict(variant.training)))
 
 
-def _with_block(diagram: Diagram, page: str, name: str, values: Mapping[str, Any]) -> Diagram:
+def _with_block(diagram: Diagram, page: str, name: str, values: Mapping[str, object]) -> Diagram:
     blocks = diagram.pages[page].blocks if page in diagram.pages else {}
     if name not in blocks:
         places = [

@@ -41,7 +41,7 @@ class UnknownField(Exception):
     """A recipe has no field of this name."""
 
 
-def with_fields(training: Training, fields: Mapping[str, Any]) -> Training:
+def with_fields(training: Training, fields: Mapping[str, object]) -> Training:
     """The recipe with these fields changed, by name.
 
     Raises UnknownField for a name that means nothing in it, BuildError for a value that can't be.
@@ -74,7 +74,7 @@ def field_names(training: Training) -> Iterator[str]:
     yield from (f"{name}.{key}" for name, own in found.items() for key in own)
 
 
-def _places(record: dict[str, Any], name: str) -> Iterator[Callable[[Any], None]]:
+def _places(record: dict[str, Any], name: str) -> Iterator[Callable[[object], None]]:
     """What sets the field of a name in the record of a recipe: one for each place it has there."""
     parts = name.split(".")
     for group in (_OPTIMISERS, _AVERAGES):
@@ -89,7 +89,7 @@ def _places(record: dict[str, Any], name: str) -> Iterator[Callable[[Any], None]
         yield from _fields(record[_OPTIMISERS], parts)
 
 
-def _fields(rules: list[dict[str, Any]], parts: list[str]) -> Iterator[Callable[[Any], None]]:
+def _fields(rules: list[dict[str, Any]], parts: list[str]) -> Iterator[Callable[[object], None]]:
     """Setters of the field at a path in each rule that has it, or in the rule's method."""
     *inner, last = parts
     for rule in rules:
@@ -102,7 +102,7 @@ def _fields(rules: list[dict[str, Any]], parts: list[str]) -> Iterator[Callable[
             yield _setter(here, key)
 
 
-def _key(here: Any, part: str) -> str | int | None:
+def _key(here: object, part: str) -> str | int | None:
     """The key of a part of a path in an object or a list; None if it has no such entry."""
     if isinstance(here, dict) and part in here:
         return part
@@ -111,8 +111,8 @@ def _key(here: Any, part: str) -> str | int | None:
     return None
 
 
-def _setter(here: Any, key: str | int) -> Callable[[Any], None]:
-    def put(value: Any) -> None:
+def _setter(here: Any, key: str | int) -> Callable[[object], None]:
+    def put(value: object) -> None:
         here[key] = {"kind": value} if key in _BY_KIND and isinstance(value, str) else value
 
     return put
@@ -142,7 +142,7 @@ _PART = re.compile(r'"(?:[^"\\]|\\.)*"|.', re.DOTALL)
 """A quoted text, or one character."""
 
 
-def parse_varied(text: str) -> tuple[str, tuple[Any, ...]]:
+def parse_varied(text: str) -> tuple[str, tuple[object, ...]]:
     """``"lr=1e-3,1e-2"`` as a name and its values; raises ParameterError."""
     name, equals, values = text.partition("=")
     name = name.strip()
@@ -155,9 +155,9 @@ def parse_varied(text: str) -> tuple[str, tuple[Any, ...]]:
     return name, parse_values(name, values)
 
 
-def parse_values(name: str, text: str) -> tuple[Any, ...]:
+def parse_values(name: str, text: str) -> tuple[object, ...]:
     """The values of a name as JSON data, none of them twice; raises ParameterError."""
-    found: list[Any] = []
+    found: list[object] = []
     for entry in _entries(name, text):
         found += _values(name, entry)
         if len(found) > MOST:
@@ -190,7 +190,7 @@ def _entries(name: str, text: str) -> Iterator[str]:
     yield entry.strip()
 
 
-def _values(name: str, entry: str) -> list[Any]:
+def _values(name: str, entry: str) -> list[object]:
     if found := _RANGE.fullmatch(entry):
         return _integers(name, entry, *found.groups())
     if found := _SPACE.fullmatch(entry):
@@ -220,7 +220,7 @@ def _number(name: str, text: str) -> int | float:
     return value
 
 
-def _integers(name: str, entry: str, first: str, last: str, step: str | None) -> list[Any]:
+def _integers(name: str, entry: str, first: str, last: str, step: str | None) -> list[object]:
     if max(map(len, (first, last, step or ""))) > _DIGITS:
         raise _wrong(name, entry, "is too large")
     begin, end, by = int(first), int(last), int(step or 1)
@@ -232,7 +232,7 @@ def _integers(name: str, entry: str, first: str, last: str, step: str | None) ->
     return list(found)
 
 
-def _spaced(name: str, entry: str, kind: str, arguments: str) -> list[Any]:
+def _spaced(name: str, entry: str, kind: str, arguments: str) -> list[object]:
     try:
         begin, end, count = (json.loads(part) for part in arguments.split(","))
         first, last = float(begin), float(end)
@@ -259,12 +259,12 @@ SEED, STEPS = "seed", "steps"
 class PlannedTraining:
     """A training of a study: what is varied in it, by name, and its task."""
 
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     task: TrainingTask
 
 
 def plan(
-    diagram: Diagram, varied: Mapping[str, Sequence[Any]], steps: int | None = None
+    diagram: Diagram, varied: Mapping[str, Sequence[object]], steps: int | None = None
 ) -> list[PlannedTraining]:
     """A training for each combination of values, those of the last name next to each other.
 
@@ -306,7 +306,7 @@ def _task(diagram: Diagram, settings: Mapping[str, Any], steps: int | None) -> T
     return TrainingTask(variant, settings.get(SEED, 0), settings.get(STEPS, steps))
 
 
-def _require_count(name: str, value: Any) -> None:
+def _require_count(name: str, value: object) -> None:
     least, most = (0, MAX_SEEDS - 1) if name == SEED else (1, MAX_STEPS)
     if type(value) is not int or not least <= value <= most:
         raise ParameterError(
@@ -337,7 +337,7 @@ def _parameters(diagram: Diagram) -> Iterator[str]:
             yield from map(place.port, (*block.parameter_names(), *ports))
 
 
-def _unfit(settings: Mapping[str, Any], error: GradwireError) -> ParameterError:
+def _unfit(settings: Mapping[str, object], error: GradwireError) -> ParameterError:
     """The error of a combination, with its values."""
     shown = ", ".join(f"{name}={value!r}" for name, value in settings.items() if name != SEED)
     return ParameterError(

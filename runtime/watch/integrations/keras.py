@@ -32,7 +32,7 @@ class KerasWatch(_keras.callbacks.Callback):  # type: ignore[misc]  # Keras need
         """What was found; None before a training."""
         return None if self.watched is None else self.watched.report()
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: object = None) -> None:
         """Begin."""
         if _keras.backend.backend() != "torch":
             raise RunError(
@@ -42,12 +42,12 @@ class KerasWatch(_keras.callbacks.Callback):  # type: ignore[misc]  # Keras need
             )
         self.watched = watch(self.model, **self._options)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: object = None) -> None:
         """Look at the gradients of the batch."""
         if self.watched is not None:
             self.watched.step()
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: object = None) -> None:
         """End."""
         if self.watched is not None:
             self.watched.close()

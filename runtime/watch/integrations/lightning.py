@@ -37,16 +37,16 @@ class LightningWatch(_Callback):  # type: ignore[misc]  # Lightning need not be 
         """Begin."""
         self.watched = watch(pl_module, list(trainer.optimizers), **self._options)
 
-    def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
+    def on_before_optimizer_step(self, trainer: object, pl_module: object, optimizer: Any) -> None:
         """Look before the update: the optimiser's own hook comes before the gradients do."""
         if self.watched is not None:
             self.watched.before_step(optimizer)
 
-    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+    def on_train_end(self, trainer: object, pl_module: object) -> None:
         """End."""
         if self.watched is not None:
             self.watched.close()
 
-    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+    def on_exception(self, trainer: object, pl_module: object, exception: BaseException) -> None:
         """End, and say what led to the error as far as it was seen."""
         self.on_train_end(trainer, pl_module)

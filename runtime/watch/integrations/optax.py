@@ -32,9 +32,9 @@ class WatchedOptimizer(_base):  # type: ignore[misc]  # a class of optax
 
 
 def watch_optimizer(
-    optimizer: Any,
-    loss: Callable[..., Any] | None = None,
-    *arguments: Any,
+    optimizer: object,
+    loss: Callable[..., object] | None = None,
+    *arguments: object,
     quiet: bool = False,
     on_finding: Callable[[Found], None] | None = None,
 ) -> WatchedOptimizer:
@@ -55,7 +55,7 @@ def watch_optimizer(
     if loss is not None:
         looks.diagnose(loss, arguments)
 
-    def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> Any:
+    def update(updates: object, state: object, params: object = None, **extra: object) -> object:
         floats = dict(_floats(updates))
         if floats:
             _jax.debug.callback(looks.of(tuple(floats)), _norms(floats.values()))
@@ -66,7 +66,7 @@ def watch_optimizer(
     return made
 
 
-def _floats(tree: Any) -> Iterator[tuple[str, Any]]:
+def _floats(tree: object) -> Iterator[tuple[str, Any]]:
     """The floating-point arrays of a tree, by path, as captures name them."""
     for path, x in _jax.tree_util.tree_flatten_with_path(tree)[0]:
         if str(getattr(x, "dtype", "")).startswith(("float", "bfloat")):
@@ -88,7 +88,7 @@ class _Looks:
         """For how many steps each gradient has been exactly 0."""
         self._explained: set[str] = set()
 
-    def diagnose(self, loss: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    def diagnose(self, loss: Callable[..., object], arguments: Sequence[object]) -> None:
         """Tell what the doctor finds in a function."""
         imported = capture(loss, *arguments)
         own = {path: name for name, path in imported.parameters.items()}

@@ -31,17 +31,17 @@ class TrainerWatch(_Callback):  # type: ignore[misc]  # Transformers need not be
 
     def on_train_begin(
         self,
-        args: Any,
-        state: Any,
-        control: Any,
+        args: object,
+        state: object,
+        control: object,
         model: Any = None,
         optimizer: Any = None,
-        **_: Any,
+        **_: object,
     ) -> None:
         """Begin."""
         self.watched = watch(model, optimizer, **self._options)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_end(self, args: object, state: object, control: object, **_: object) -> None:
         """End."""
         if self.watched is not None:
             self.watched.close()

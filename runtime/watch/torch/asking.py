@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.flow.words.sentences import names as listed
 from gradwire.runtime.interchange.importing.torch.inspection import is_leaf
@@ -11,6 +11,9 @@ from gradwire.runtime.watch.torch.measures import is_finite, norms
 from gradwire.runtime.watch.torch.tensors import leaves_of
 from gradwire.runtime.watch.torch.watching import Watch
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 _VIEW = (
     "PyTorch lets nobody differentiate it any more: it is a view, and what it is a view of has "
     "been written to since. Take a clone() of it before the write, or write out of place."
@@ -18,7 +21,7 @@ _VIEW = (
 _WRAP = "To see why, run the step in `with gradwire.watch(model, optimizer):`."
 
 
-def why_tensor(tensor: Any) -> str:
+def why_tensor(tensor: Tensor) -> str:
     """What is known of a tensor; see ``gradwire.why``."""
     leaf = is_leaf(tensor)
     if leaf is None:
@@ -30,7 +33,7 @@ def _watches() -> list[Watch]:
     return [each for each in watching() if isinstance(each, Watch)]
 
 
-def _of_leaf(leaf: Any) -> str:
+def _of_leaf(leaf: Tensor) -> str:
     for watch in _watches():
         if watch.has(leaf):
             return watch.why(leaf)
@@ -46,7 +49,7 @@ def _of_leaf(leaf: Any) -> str:
     return f"Gradient has come to it: rms {size:.3g}."
 
 
-def _of_result(result: Any) -> str:
+def _of_result(result: object) -> str:
     reached, is_whole = leaves_of([result])
     model = next((w for w in _watches() if any(map(w.has, reached))), None)
     if not reached:
@@ -61,7 +64,7 @@ def _of_result(result: Any) -> str:
 _FREED = " Parts of autograd's graph that C++ code hides can reach more."
 
 
-def _of_watched(watch: Watch, reached: list[Any]) -> str:
+def _of_watched(watch: Watch, reached: list[Tensor]) -> str:
     ids = {id(leaf) for leaf in reached}
     trained = watch.trained
     missed = [name for name, p in trained.items() if id(p) not in ids]

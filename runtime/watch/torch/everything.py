@@ -12,7 +12,7 @@ from torch.optim import optimizer as optimizer_hooks
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_name
 from gradwire.runtime.watch.torch import listening
-from gradwire.runtime.watch.torch.hooks import Hook
+from gradwire.runtime.watch.torch.hooks import Args, Hook, Kwargs
 from gradwire.runtime.watch.torch.owners import owned_by
 from gradwire.runtime.watch.torch.switches import noted
 from gradwire.runtime.watch.torch.tensors import ByHand, Tensors, named
@@ -52,7 +52,7 @@ class Everything:
         """Parameters that are watched, by identity."""
         self._by_hand = ByHand()
 
-    def called(self, module: Any, args: Any) -> None:
+    def called(self, module: torch.nn.Module, args: Args) -> None:
         """A module is called."""
         self._depth += 1
         if self._depth > 1:
@@ -84,7 +84,7 @@ class Everything:
             for watch in self.watches
         )
 
-    def _watch_apart(self, tensors: Sequence[Any]) -> None:
+    def _watch_apart(self, tensors: Sequence[torch.Tensor]) -> None:
         """Watch tensors that belong to no module that was called, from the next step on."""
         self._known.update(map(id, tensors))
         self.watches.append(self._watch(Tensors(named(tensors)), waits=True))
@@ -107,11 +107,11 @@ class Everything:
             waits=waits,
         )
 
-    def returned(self, module: Any, args: Any, result: Any) -> None:
+    def returned(self, module: torch.nn.Module, args: Args, result: object) -> None:
         """It has returned, or raised."""
         self._depth = max(0, self._depth - 1)
 
-    def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def before(self, optimizer: torch.optim.Optimizer, args: Args, kwargs: Kwargs) -> None:
         """An optimiser is about to take a step."""
         own = owned_by([optimizer]).values()
         apart = [p for p in own if p.requires_grad and id(p) not in self._known]
@@ -122,30 +122,30 @@ class Everything:
                 watch.optimizers = (*watch.optimizers, optimizer)
             watch.before_step(optimizer, args, kwargs)
 
-    def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def after(self, optimizer: torch.optim.Optimizer, args: Args, kwargs: Kwargs) -> None:
         """It has taken it."""
         for watch in self._of(optimizer):
             watch.after_step()
         if self._steps and any(watch.steps >= self._steps for watch in self.watches):
             raise EnoughError
 
-    def told(self, method: Callable[..., None], *args: Any) -> None:
+    def told(self, method: Callable[..., None], *args: object) -> None:
         """Call a method of this."""
         method(*args)
 
     def begins(self) -> None:
         """``backward`` is called."""
 
-    def backward_of(self, tensors: Sequence[Any]) -> None:
+    def backward_of(self, tensors: Sequence[torch.Tensor]) -> None:
         """``backward`` is called of these."""
         results = [x for x in tensors if isinstance(x, torch.Tensor)]
         if moved := self._by_hand.found(results, self._known):
             self._watch_apart(moved)
 
-    def backward_ended(self, tensors: Sequence[Any]) -> None:
+    def backward_ended(self, tensors: Sequence[torch.Tensor]) -> None:
         """It has returned."""
 
-    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+    def backward_failed(self, tensors: Sequence[torch.Tensor], error: RuntimeError) -> None:
         """It has raised."""
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Everything:
             # What nothing updates where something else is updated is meant to stay as it is.
             watch.close(look=bool(watch.optimizers) or not trains)
 
-    def _of(self, optimizer: Any) -> Iterator[Watch]:
+    def _of(self, optimizer: torch.optim.Optimizer) -> Iterator[Watch]:
         owned = owned_by([optimizer])
         for watch in self.watches:
             if not owned.keys().isdisjoint(map(id, watch.trained.values())):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor, nn
 
 from gradwire.runtime.interchange.importing.torch.capture.frames import user_line
 from gradwire.runtime.watch.step import SourceLine, shown
@@ -62,7 +63,7 @@ class ModelCalls:
         return f"backward(){f' ({line})' if line else ''} {text}" if text else "", line
 
     def _said(
-        self, error: str, tensors: Sequence[Any], model: Any, recorded: RecordedStep | None
+        self, error: str, tensors: Sequence[Tensor], model: nn.Module, recorded: RecordedStep | None
     ) -> str:
         node = next(self._older(tensors), None)
         call = None if recorded is None or node is None else recorded.made(node._sequence_nr())
@@ -75,7 +76,7 @@ class ModelCalls:
             return self._without_gradient(model)
         return ""
 
-    def _without_gradient(self, model: Any) -> str:
+    def _without_gradient(self, model: nn.Module) -> str:
         name, parameters = type(model).__name__, list(model.parameters())
         if parameters and not any(p.requires_grad for p in parameters):
             cure = "Call requires_grad_() on those that are to be trained."
@@ -85,12 +86,12 @@ class ModelCalls:
         cure = "Call it outside of no_grad, or torch.set_grad_enabled(True) before it."
         return f"{_NONE}: gradient was off when {name} {self._without}. {cure}"
 
-    def _older(self, tensors: Sequence[Any]) -> Iterator[Any]:
+    def _older(self, tensors: Sequence[Tensor]) -> Iterator[torch.autograd.graph.Node]:
         """The nodes of autograd that were there when the step began, where newer ones go on into
         them, the newest first.
         """
         pending = [x.grad_fn for x in tensors if x.grad_fn is not None]
-        found: list[Any] = []
+        found: list[torch.autograd.graph.Node] = []
         seen = set(pending)
         while pending:
             for following, _ in pending.pop().next_functions:

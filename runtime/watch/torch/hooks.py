@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import torch
+
+Args: TypeAlias = Sequence[object]
+Kwargs: TypeAlias = Mapping[str, object]
 
 
 class Hook:
@@ -19,12 +22,12 @@ class Hook:
     def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         """Call the function with what a hook is given."""
         if not torch.compiler.is_compiling():
             self._function(*args)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, str]]:
         # Of the standard library, so that a saved model can be loaded where Gradwire isn't.
         return getattr, (nullcontext(), "__exit__")
 
@@ -33,9 +36,9 @@ class _Stance:
     """Compiled functions run uncompiled for as many as want it, and may end in any order."""
 
     users = 0
-    real: ClassVar[list[Any]] = []
+    real: ClassVar[list[Callable[..., object]]] = []
     """``torch.compile``, while it is replaced."""
-    on: ClassVar[list[Any]] = []
+    on: ClassVar[list[AbstractContextManager[object]]] = []
     """The stance, once PyTorch's compiler is loaded."""
 
     def take(self) -> None:
@@ -55,7 +58,7 @@ def uncompiled() -> Iterator[None]:
         _stance.real.append(real)
 
         @wraps(real)
-        def compiling(*args: Any, **kwargs: Any) -> Any:
+        def compiling(*args: object, **kwargs: object) -> object:
             result = real(*args, **kwargs)  # loads the compiler
             if _stance.users:
                 _stance.take()

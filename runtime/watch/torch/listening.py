@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from gradwire.runtime.watch.torch.recorder import settle
 
@@ -17,7 +18,7 @@ from gradwire.runtime.watch.torch.recorder import settle
 class Listener(Protocol):
     """What is told of each call of ``backward``."""
 
-    def told(self, method: Callable[..., None], *args: Any) -> None:
+    def told(self, method: Callable[..., None], *args: object) -> None:
         """Call a method of this, which must raise nothing of its own."""
 
     def begins(self) -> None:
@@ -25,13 +26,13 @@ class Listener(Protocol):
         nothing.
         """
 
-    def backward_of(self, tensors: Sequence[Any]) -> None:
+    def backward_of(self, tensors: Sequence[Tensor]) -> None:
         """``backward`` is called of these."""
 
-    def backward_ended(self, tensors: Sequence[Any]) -> None:
+    def backward_ended(self, tensors: Sequence[Tensor]) -> None:
         """It has returned."""
 
-    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+    def backward_failed(self, tensors: Sequence[Tensor], error: RuntimeError) -> None:
         """It has raised."""
 
     def close(self) -> None:
@@ -85,7 +86,7 @@ def paused() -> Iterator[None]:
 def _patch() -> None:
     _real["backward"] = real = torch.autograd.backward
 
-    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    def backward(tensors: Tensor | Sequence[Tensor], *args: object, **kwargs: object) -> object:
         given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         listeners = () if _is_paused else watching()
         for each in listeners:
@@ -103,7 +104,7 @@ def _patch() -> None:
     _real["method"] = method = torch.Tensor.backward
 
     @wraps(method)
-    def backward_from(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    def backward_from(self: Tensor, *args: object, **kwargs: object) -> object:
         global _is_inside
         if _is_paused or _is_inside:  # a mode calls it again
             return method(self, *args, **kwargs)

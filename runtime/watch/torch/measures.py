@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -19,12 +19,12 @@ _SAMPLED = 512
 """Elements of each parameter of which the ratio of update and weight is taken, at most."""
 
 
-def parameters_of(model: Any) -> dict[str, Any]:
+def parameters_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """The parameters of a model, by name; those of Keras by the names that Keras gives."""
     return {name.rpartition(_OF_KERAS)[2]: p for name, p in model.named_parameters()}
 
 
-def norms(tensors: Sequence[Any]) -> list[float]:
+def norms(tensors: Sequence[torch.Tensor]) -> list[float]:
     """The Euclidean norm of each tensor, with one synchronisation of a device where none is 0, an
     infinity or NaN; 0 only if all elements are.
     """
@@ -44,14 +44,14 @@ def norms(tensors: Sequence[Any]) -> list[float]:
     return found
 
 
-def _norms_of_few(tensors: Sequence[Any], counts: Sequence[int]) -> list[float] | None:
+def _norms_of_few(tensors: Sequence[torch.Tensor], counts: Sequence[int]) -> list[float] | None:
     """Those of some thousand real elements on the CPU, in half the time of a call for each."""
     if 0 < sum(counts) <= _FEW and all(x.is_cpu for x in tensors):
         return _norms_of_parts(torch._utils._flatten_dense_tensors(tensors), counts)
     return None
 
 
-def _norms_of_parts(flat: Any, counts: Sequence[int]) -> list[float] | None:
+def _norms_of_parts(flat: torch.Tensor, counts: Sequence[int]) -> list[float] | None:
     """Those of parts of so many elements of a vector on the CPU, if it is real and none empty."""
     if flat.is_complex() or not all(counts):
         return None
@@ -61,36 +61,36 @@ def _norms_of_parts(flat: Any, counts: Sequence[int]) -> list[float] | None:
         return cast("list[float]", np.sqrt(np.add.reduceat(squares, starts)).tolist())
 
 
-def _numbers(scalars: Sequence[Any]) -> list[float]:
+def _numbers(scalars: Sequence[torch.Tensor]) -> list[float]:
     if len({x.device for x in scalars}) > 1:  # of a model on several devices
         scalars = [x.cpu() for x in scalars]
     return cast("list[float]", torch.stack(list(scalars)).tolist())
 
 
-def _dense(tensor: Any) -> Any:
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
     if hasattr(tensor, "to_local"):  # of a sharded parameter
         tensor = tensor.to_local()
     return tensor if tensor.layout is torch.strided else tensor.coalesce().values()
 
 
-def _sizes(flat: Any, counts: Sequence[int]) -> list[float]:
+def _sizes(flat: torch.Tensor, counts: Sequence[int]) -> list[float]:
     """The norms of parts of a vector."""
     return (flat.is_cpu and _norms_of_parts(flat, counts)) or norms(flat.split(counts))
 
 
-def is_finite(tensor: Any) -> bool:
+def is_finite(tensor: torch.Tensor) -> bool:
     """Whether all elements are finite, of tensors that can be otherwise."""
     has_infinity = tensor.is_floating_point() or tensor.is_complex()
     # Detached: autograd must save nothing of it, or a checkpoint around finds more than before.
     return not has_infinity or bool(torch.isfinite(_dense(tensor.detach())).all())
 
 
-def is_not_finite(tensor: Any) -> bool:
+def is_not_finite(tensor: torch.Tensor) -> bool:
     """Whether an element is not finite."""
     return not is_finite(tensor)
 
 
-def is_zero(tensor: Any) -> bool:
+def is_zero(tensor: torch.Tensor) -> bool:
     """Whether all elements are 0."""
     return not bool(tensor.any())
 
@@ -98,8 +98,8 @@ def is_zero(tensor: Any) -> bool:
 class Updates:
     """The ratio of update and weight of each parameter, of a few elements of it."""
 
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self._groups: dict[Any, dict[str, Any]] = {}
+    def __init__(self, parameters: Mapping[str, torch.Tensor]) -> None:
+        self._groups: dict[tuple[torch.dtype, torch.device], dict[str, torch.Tensor]] = {}
         """Views of them, by name, those of one dtype and device together."""
         for name, parameter in parameters.items():
             flat = parameter.detach()
@@ -107,9 +107,9 @@ class Updates:
             if flat.numel() and flat.data_ptr() == parameter.data_ptr():  # no copy
                 view = flat[:: max(1, flat.numel() // _SAMPLED)][:_SAMPLED]
                 self._groups.setdefault((flat.dtype, flat.device), {})[name] = view
-        self._before: list[Any] | None = None
+        self._before: list[torch.Tensor] | None = None
 
-    def _elements(self) -> list[Any]:
+    def _elements(self) -> list[torch.Tensor]:
         return [torch.cat(list(views.values())) for views in self._groups.values()]
 
     def take(self) -> None:
@@ -117,7 +117,7 @@ class Updates:
         if self._groups:
             self._before = self._elements()
 
-    def _pairs(self) -> Iterator[tuple[dict[str, Any], Any, Any]]:
+    def _pairs(self) -> Iterator[tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]]:
         """Views, their elements now, and before; nothing without ``take``."""
         if self._before is not None:
             yield from zip(self._groups.values(), self._elements(), self._before, strict=True)

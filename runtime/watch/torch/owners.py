@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor, nn, optim
 
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.watch.step import RecordedStep
 
 
-def unwrapped(model: Any) -> Any:
+def unwrapped(model: nn.Module) -> nn.Module:
     """The module in wrappers that distribute, compile or adapt it to devices."""
     while True:
         inner = getattr(model, "_orig_mod", None)
@@ -33,13 +34,13 @@ def unwrapped(model: Any) -> Any:
         model = inner
 
 
-def innermost(optimizer: Any) -> Any:
+def innermost(optimizer: optim.Optimizer) -> optim.Optimizer:
     """The optimiser of PyTorch in wrappers, such as Accelerate's, whose hooks are never called."""
     inner = getattr(optimizer, "optimizer", None)
     return innermost(inner) if isinstance(inner, torch.optim.Optimizer) else optimizer
 
 
-def name_among(parameters: Mapping[str, Any], given: Any) -> str:
+def name_among(parameters: Mapping[str, Tensor], given: str | Tensor) -> str:
     """The name of one of these that is given by its name or itself; raises RunError for others."""
     if isinstance(given, str):
         if given in parameters:
@@ -55,7 +56,7 @@ def name_among(parameters: Mapping[str, Any], given: Any) -> str:
     return name
 
 
-def is_open(parameters: Iterable[Any]) -> str:
+def is_open(parameters: Iterable[Tensor]) -> str:
     """What is to be said where nothing on the way to parameters makes their gradient 0."""
     hooks = [hook for p in parameters for hook in (p._backward_hooks or {}).values()]
     codes = dict.fromkeys(hook.__code__ for hook in hooks if hasattr(hook, "__code__"))
@@ -64,13 +65,13 @@ def is_open(parameters: Iterable[Any]) -> str:
     return f"Its route to the loss is open.{by}"
 
 
-def owned_by(optimizers: Sequence[Any]) -> dict[int, Any]:
+def owned_by(optimizers: Sequence[optim.Optimizer]) -> dict[int, Tensor]:
     """What optimisers update, by identity."""
     return {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
 
 
 def ownership(
-    model: Any, optimizers: Sequence[Any], step: int, has_gradient: set[str]
+    model: nn.Module, optimizers: Sequence[optim.Optimizer], step: int, has_gradient: set[str]
 ) -> Iterator[Found]:
     """Tensors that an optimiser updates in vain, and parameters that get gradient and no update."""
     if not optimizers:
@@ -110,7 +111,7 @@ def ownership(
 
 
 def strangers(
-    model: Any, optimizers: Sequence[Any], recorded: RecordedStep, number: int
+    model: nn.Module, optimizers: Sequence[optim.Optimizer], recorded: RecordedStep, number: int
 ) -> Iterator[Found]:
     """Trained tensors that the step reads and the model does not have."""
     if not recorded.leaves:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import torch
 
@@ -16,12 +15,12 @@ def is_distributed() -> bool:
     return bool(distributed.get_world_size() > 1)
 
 
-def is_sharded(model: Any) -> bool:
+def is_sharded(model: torch.nn.Module) -> bool:
     """Whether this process has only a part of a model's parameters."""
     return has_flat_parameters(model) or any(hasattr(p, "to_local") for p in model.parameters())
 
 
-def has_flat_parameters(model: Any) -> bool:
+def has_flat_parameters(model: torch.nn.Module) -> bool:
     """Whether ``FullyShardedDataParallel`` keeps parameters in large ones, of which they are parts
     only while a step needs them.
     """
@@ -29,7 +28,7 @@ def has_flat_parameters(model: Any) -> bool:
     return "FullyShardedDataParallel" in names
 
 
-def needs_all(model: Any) -> bool:
+def needs_all(model: torch.nn.Module) -> bool:
     """Whether a step fails that leaves a parameter without gradient."""
     is_distributed = isinstance(model, torch.nn.parallel.DistributedDataParallel)
     return is_distributed and not model.find_unused_parameters

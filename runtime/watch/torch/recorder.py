@@ -10,10 +10,10 @@ import re
 import threading
 import weakref
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import torch
 
@@ -36,11 +36,12 @@ from gradwire.runtime.watch.step import (
     StrayLeaf,
     shown,
 )
-from gradwire.runtime.watch.torch.hooks import Hook, uncompiled
+from gradwire.runtime.watch.torch.hooks import Args, Hook, Kwargs, uncompiled
 from gradwire.runtime.watch.torch.measures import parameters_of
 from gradwire.runtime.watch.torch.switches import turned_off
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.interchange.importing.scopes import Part
 
 _LEAVING = frozenset({"item", "numpy", "tolist", "__array__", "__float__"})
@@ -60,6 +61,8 @@ _IGNORED = frozenset(
      "is_floating_point", "is_contiguous", "data_ptr", "__len__", "retain_grad",
      "register_post_accumulate_grad_hook"}
 )  # fmt: skip
+P = ParamSpec("P")
+R = TypeVar("R")
 _sequence: Callable[[], int] = torch.autograd._get_sequence_nr
 
 
@@ -82,11 +85,11 @@ class StepRecorder:
         self._region: NoGradRegion | None = None
         self._inside: list[set[int]] = []
         """For each custom function that runs what it has read."""
-        self._at: dict[int, tuple[weakref.ref[Any], int, int]] = {}
+        self._at: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
         """By identity: the tensor, its value, and its version then."""
         self._floats: dict[float, int] = {}
         """Python numbers that were tensors."""
-        self._leaves: dict[int, tuple[weakref.ref[Any], SourceLine]] = {}
+        self._leaves: dict[int, tuple[weakref.ref[torch.Tensor], SourceLine]] = {}
         self._ends: list[int] = []
         """The sequence numbers of all calls."""
         self._hooks = ExitStack()
@@ -95,7 +98,7 @@ class StepRecorder:
             for module in self._modules.values()
             for own, p in module.named_parameters(recurse=False)
         }
-        self._sharded: dict[int, tuple[Any, str]] = {}
+        self._sharded: dict[int, tuple[torch.nn.Module, str]] = {}
         """Where the parameters in shards are that another stands for while a step needs all of
         them, by their values.
         """
@@ -108,18 +111,18 @@ class StepRecorder:
 
     # ---- values -------------------------------------------------------------------------------
 
-    def _new(self, tensor: Any) -> int:
+    def _new(self, tensor: torch.Tensor) -> int:
         step, number = self.step, len(self.step.kinds)
         step.kinds.append(_kind(tensor))
         step.tracked.append(bool(tensor.requires_grad))
         self._at[id(tensor)] = (weakref.ref(tensor), number, tensor._version)
         return number
 
-    def _known(self, tensor: Any) -> tuple[Any, int, int] | None:
+    def _known(self, tensor: torch.Tensor) -> tuple[weakref.ref[torch.Tensor], int, int] | None:
         at = self._at.get(id(tensor))
         return at if at is not None and at[0]() is tensor else None
 
-    def _number(self, tensor: Any) -> int | None:
+    def _number(self, tensor: torch.Tensor) -> int | None:
         """The value of a tensor; None where it has nothing to do with what is trained."""
         at = self._known(tensor)
         if at is not None:
@@ -141,7 +144,7 @@ class StepRecorder:
             return number
         return self._of_graph(tensor)
 
-    def _of_graph(self, tensor: Any) -> int:
+    def _of_graph(self, tensor: torch.Tensor) -> int:
         """The value of a tensor that an unseen call made: autograd's graph says what it is from."""
         made = node_of(tensor)
         if made is None:  # a view that nobody can differentiate since its base was written to
@@ -168,7 +171,7 @@ class StepRecorder:
         self.step.unseen.setdefault(name, _line())
         return self._joined(name, tensor, [x for x in found if x is not None])
 
-    def _joined(self, name: str, tensor: Any, inputs: Sequence[int]) -> int:
+    def _joined(self, name: str, tensor: torch.Tensor, inputs: Sequence[int]) -> int:
         number = self._new(tensor)
         fate = GradientFate.TRACKED if tensor.requires_grad else GradientFate.CUT
         self._add(StepCall(name, _line(), self._here(), tuple(inputs), (number,), fate, None,
@@ -179,7 +182,7 @@ class StepRecorder:
         self.step.calls.append(call)
         self._ends.append(call.sequence)
 
-    def _inputs(self, given: Iterable[Any], found: list[int]) -> list[int]:
+    def _inputs(self, given: Iterable[object], found: list[int]) -> list[int]:
         for x in given:
             if isinstance(x, torch.Tensor):
                 number = self._number(x)
@@ -197,7 +200,7 @@ class StepRecorder:
 
     # ---- calls --------------------------------------------------------------------------------
 
-    def begin(self, name: str, args: Any, kwargs: Mapping[str, Any]) -> list[int] | None:
+    def begin(self, name: str, args: Args, kwargs: Kwargs) -> list[int] | None:
         """A function is about to be called: the values that it reads; None where that is nothing
         to record.
         """
@@ -210,7 +213,7 @@ class StepRecorder:
         return found
 
     def end(
-        self, name: str, inputs: list[int] | None, args: Any, kwargs: Mapping[str, Any], result: Any
+        self, name: str, inputs: list[int] | None, args: Args, kwargs: Kwargs, result: object
     ) -> None:
         """It has returned."""
         if name == "backward":
@@ -227,22 +230,22 @@ class StepRecorder:
         if name == "backward":
             self.active = self.failure is None
 
-    def _ours(self, method: Callable[..., Any], *args: Any) -> Any:
+    def _ours(self, method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
         """What a method of this class returns; None where it fails, which ends the recording."""
         try:
-            return method(*args)
+            return method(*args, **kwargs)
         except Exception as error:  # a fault of the recorder must never reach the program
             self.active, self.failure = False, error
             return None
 
-    def _backward(self, result: Any) -> None:
+    def _backward(self, result: object) -> None:
         number = self._number(result) if isinstance(result, torch.Tensor) else None
         if number is not None:
             self.step.losses.append(number)
         self.active = False
 
     def _called(
-        self, name: str, inputs: list[int], args: Any, kwargs: Mapping[str, Any], result: Any
+        self, name: str, inputs: list[int], args: Args, kwargs: Kwargs, result: object
     ) -> None:
         if self._inside:
             self._inside[-1].update(inputs)  # autograd keeps track of nothing in it
@@ -280,7 +283,7 @@ class StepRecorder:
             StepCall(name, line, self._here(), tuple(inputs), made, fate, region, _sequence())
         )
 
-    def _leaves_torch(self, name: str, inputs: Sequence[int], result: Any) -> None:
+    def _leaves_torch(self, name: str, inputs: Sequence[int], result: object) -> None:
         step, number = self.step, len(self.step.kinds)
         step.kinds.append(step.kinds[inputs[0]])
         step.tracked.append(False)
@@ -291,11 +294,11 @@ class StepRecorder:
         if isinstance(result, float):
             self._floats[result] = number
 
-    def _came_back(self, name: str, outputs: Sequence[Any]) -> None:
+    def _came_back(self, name: str, outputs: Sequence[torch.Tensor]) -> None:
         made = tuple(self._new(x) for x in outputs)
         self.step.returned.append(Returned(name, _line(), self._here(), made))
 
-    def came_from_numpy(self, tensor: Any) -> None:
+    def came_from_numpy(self, tensor: torch.Tensor) -> None:
         """A tensor shows the numbers of an array."""
         if self.active:
             self._came_back("from_numpy", [tensor])
@@ -324,7 +327,7 @@ class StepRecorder:
 
     # ---- custom functions ---------------------------------------------------------------------
 
-    def begin_function(self, args: Sequence[Any]) -> _Entered | None:
+    def begin_function(self, args: Args) -> _Entered | None:
         """A custom function is about to be applied, which is one call."""
         if not self.active:
             return None
@@ -334,9 +337,7 @@ class StepRecorder:
         self._inside.append(set())
         return _Entered(inputs, self._region, torch.is_grad_enabled())
 
-    def end_function(
-        self, name: str, entered: _Entered | None, args: Sequence[Any], result: Any
-    ) -> None:
+    def end_function(self, name: str, entered: _Entered | None, args: Args, result: object) -> None:
         """It has returned, or raised: then without a result."""
         if entered is None:
             return
@@ -350,8 +351,8 @@ class StepRecorder:
         inputs: Sequence[int],
         inside: set[int],
         is_on: bool,
-        args: Sequence[Any],
-        result: Any,
+        args: Args,
+        result: object,
     ) -> None:
         outputs = _tensors(result)
         enclosed = {n for n in inside if self.step.tracked[n]} - set(inputs)
@@ -371,7 +372,7 @@ class StepRecorder:
         if node is None or "Backward" not in node.name() or not self.step.tracked:
             return
 
-        def look(given: Sequence[Any], _: Any) -> None:
+        def look(given: Sequence[object], _: object) -> None:
             if len(slots) == len(given):
                 pairs = zip(slots, given, strict=True)
                 dead = (n for n, g in pairs if n is not None and g is None)
@@ -386,12 +387,12 @@ class StepRecorder:
             self._path = self._calls.path(self._stack)
         return self._path
 
-    def _enter_module(self, name: str, module: Any, args: Any) -> None:
+    def _enter_module(self, name: str, module: torch.nn.Module, args: Args) -> None:
         self._tags += 1
         self._stack.append((name, self._tags))
         self._path = None
 
-    def _leave_module(self, module: Any, args: Any, result: Any) -> None:
+    def _leave_module(self, module: torch.nn.Module, args: Args, result: object) -> None:
         if self._stack:
             self._stack.pop()
         self._path = None
@@ -447,7 +448,7 @@ class _Listener(FunctionMode):
         finally:
             self._depth -= 1
 
-    def _told(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def _told(self, func: Any, args: Args, kwargs: Kwargs) -> object:
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = f"{func.__self__.__name__}.{name}"
@@ -465,7 +466,7 @@ class _Listener(FunctionMode):
             recorder.end(name, given, args, kwargs, result)
         return result
 
-    def applied(self, function: Any, call: Callable[[], Any], args: Sequence[Any]) -> Any:
+    def applied(self, function: type, call: Callable[[], object], args: Args) -> object:
         """The result of a custom function."""
         recorders = self.recorders
         entered = [recorder.begin_function(args) for recorder in recorders]
@@ -524,7 +525,7 @@ def _from_numpy_patched(listener: _Listener) -> Iterator[None]:
     """Note what comes from NumPy, which no function mode is told of."""
     real = torch.from_numpy
 
-    def from_numpy(array: Any) -> Any:
+    def from_numpy(array: Array) -> torch.Tensor:
         made = real(array)
         for recorder in listener.recorders:
             recorder.came_from_numpy(made)
@@ -541,18 +542,18 @@ def _line() -> SourceLine:
     return SourceLine(*user_line())
 
 
-_names: dict[Any, str] = {}
+_names: dict[torch.dtype, str] = {}
 """Of dtypes."""
 
 
-def _kind(tensor: Any) -> Kind:
+def _kind(tensor: torch.Tensor) -> Kind:
     name = _names.get(tensor.dtype)
     if name is None:
         name = _names[tensor.dtype] = str(tensor.dtype).removeprefix("torch.")
     return name, tuple(tensor.shape)
 
 
-def _tensors(result: Any) -> list[Any]:
+def _tensors(result: object) -> list[torch.Tensor]:
     if isinstance(result, torch.Tensor):
         return [result]
     if isinstance(result, tuple | list):
@@ -560,7 +561,7 @@ def _tensors(result: Any) -> list[Any]:
     return []
 
 
-def _fate(outputs: Sequence[Any]) -> GradientFate:
+def _fate(outputs: Sequence[torch.Tensor]) -> GradientFate:
     if any(x.requires_grad for x in outputs):
         return GradientFate.TRACKED
     floats = any(x.is_floating_point() or x.is_complex() for x in outputs)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from gradwire.blocks.classes.dataclass import dataclass
@@ -60,11 +61,11 @@ def set_random_state(state: Any) -> None:
 class ModelCall:
     """One call of the model in a step: what it was given, and what came back to its results."""
 
-    args: Sequence[Any]
-    kwargs: dict[str, Any]
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
     state: Any
     """Of random numbers, when it began."""
-    came: dict[int, Any] = field(default_factory=dict)
+    came: dict[int, Tensor] = field(default_factory=dict)
     """The gradients that arrived at its results, by their places."""
 
 
@@ -104,13 +105,13 @@ class _Looking(TorchFunctionMode):  # type: ignore[misc]  # torch has no annotat
                 self.first = call, tuple(bad[0].shape)
         return result
 
-    def of(self, node: Any) -> ReplayedCall:
+    def of(self, node: torch.autograd.graph.Node) -> ReplayedCall:
         """The call that made a node of autograd."""
         place = bisect_left([call.sequence for call in self.calls], node._sequence_nr() + 1)
         return self.calls[min(place, len(self.calls) - 1)]
 
 
-def _is_new(args: Any, kwargs: Any, bad: Sequence[Any]) -> bool:
+def _is_new(args: object, kwargs: object, bad: Sequence[Tensor]) -> bool:
     """Whether results that are not finite are so of themselves: NaN, or of finite arguments."""
     given = [x.detach() for x in tensors_in((args, kwargs)) if x.is_floating_point()]
     if all(map(is_finite, given)):
@@ -120,7 +121,7 @@ def _is_new(args: Any, kwargs: Any, bad: Sequence[Any]) -> bool:
     )
 
 
-def tensors_in(x: Any) -> Iterator[Any]:
+def tensors_in(x: object) -> Iterator[Tensor]:
     """The tensors in nested lists, tuples, dicts and the outputs of models."""
     if isinstance(x, torch.Tensor):
         yield x
@@ -133,7 +134,7 @@ def tensors_in(x: Any) -> Iterator[Any]:
 
 
 def blamed(
-    model: Any, forwards: Sequence[ModelCall], wrong: Callable[[Any], bool], *, whole: bool
+    model: nn.Module, forwards: Sequence[ModelCall], wrong: Callable[[Tensor], bool], *, whole: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a replay of the calls of a step says of where a gradient first goes ``wrong``, or why
     there is none; and the lines that it names.
@@ -155,7 +156,7 @@ def blamed(
 
 
 def replayed(
-    model: Any, forward: ModelCall, wrong: Callable[[Any], bool], *, whole: bool
+    model: nn.Module, forward: ModelCall, wrong: Callable[[Tensor], bool], *, whole: bool
 ) -> ReplayFindings:
     """What made gradients wrong in a call of the model, and values that are not finite.
 
@@ -201,17 +202,17 @@ def replayed(
 
 
 def _blamed(
-    ends: Sequence[tuple[Any, Any]],
-    trained: Sequence[Any],
-    wrong: Callable[[Any], bool],
+    ends: Sequence[tuple[Tensor, Tensor]],
+    trained: Sequence[Tensor],
+    wrong: Callable[[Tensor], bool],
     whole: bool,
-) -> list[Any]:
+) -> list[torch.autograd.graph.Node]:
     """The nodes of autograd that make gradients wrong, in the order of the backward pass.
 
     Gradients are asked for and not accumulated: hooks behind accumulation, of which some update
     parameters, don't run.
     """
-    found: list[Any] = []
+    found: list[torch.autograd.graph.Node] = []
     pending, seen = [x.grad_fn for x, _ in ends if x.grad_fn is not None], set()
     judge: Callable[..., bool] = all if whole else any
     while pending:
@@ -237,7 +238,7 @@ def _blamed(
 
 
 @contextmanager
-def _as_before(model: Any, state: Any) -> Iterator[None]:
+def _as_before(model: nn.Module, state: Any) -> Iterator[None]:
     """The model and random numbers as a call found them, and afterwards as they are now."""
     now = random_state()
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]

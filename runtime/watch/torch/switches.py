@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch.autograd import grad_mode
@@ -16,14 +16,16 @@ from torch.utils import checkpoint
 from gradwire.runtime.interchange.importing.torch.capture.frames import called_in, user_line
 from gradwire.runtime.watch.step import NoGradRegion, SourceLine
 
+R = TypeVar("R")
+
 
 class _Last(threading.local):
     """What turned gradient off last in a thread."""
 
-    by: Any = None
+    by: object = None
     region: NoGradRegion | None = None
 
-    def note(self, by: Any, was_on: bool) -> None:
+    def note(self, by: object, was_on: bool) -> None:
         if was_on and not torch.is_grad_enabled():
             self.by, self.region = by, NoGradRegion(type(by).__name__, SourceLine(*user_line()))
 
@@ -35,9 +37,9 @@ class _Patches:
     """What notes it, for as many as want to know."""
 
     users = 0
-    real: ClassVar[list[tuple[Any, str, Any]]] = []
+    real: ClassVar[list[tuple[type, str, Callable[..., object]]]] = []
 
-    def put(self, cls: Any, name: str, method: Any) -> None:
+    def put(self, cls: type, name: str, method: Callable[..., object]) -> None:
         self.real.append((cls, name, vars(cls)[name]))
         setattr(cls, name, method)
 
@@ -86,8 +88,8 @@ def noted() -> Iterator[None]:
             _patches.take_back()
 
 
-def _entering(real: Any) -> Any:
-    def enter(self: Any) -> Any:
+def _entering(real: Callable[[object], R]) -> Callable[[object], R]:
+    def enter(self: object) -> R:
         was_on = torch.is_grad_enabled()
         result = real(self)
         _last.note(self, was_on)
@@ -96,8 +98,8 @@ def _entering(real: Any) -> Any:
     return enter
 
 
-def _leaving(real: Any) -> Any:
-    def leave(self: Any, *error: Any) -> Any:
+def _leaving(real: Callable[..., R]) -> Callable[..., R]:
+    def leave(self: object, *error: object) -> R:
         result = real(self, *error)
         if _last.by is self:
             _last.forget()
@@ -106,8 +108,8 @@ def _leaving(real: Any) -> Any:
     return leave
 
 
-def _setting(real: Any) -> Any:
-    def init(self: Any, mode: bool) -> None:
+def _setting(real: Callable[[object, bool], None]) -> Callable[[object, bool], None]:
+    def init(self: object, mode: bool) -> None:
         was_on = torch.is_grad_enabled()
         real(self, mode)
         if sys._getframe(1).f_code.co_filename == grad_mode.__file__:

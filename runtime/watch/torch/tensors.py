@@ -22,13 +22,13 @@ _FEW = 5
 class Tensors(torch.nn.Module):  # type: ignore[misc]  # mypy doesn't read torch
     """Trained tensors by name, in place of a module that has them; it is never called."""
 
-    def __init__(self, named: Mapping[str, Any]) -> None:
+    def __init__(self, named: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
         self._named = dict(named)
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, torch.Tensor]]:
         """The tensors."""
         for name, tensor in self._named.items():
             yield f"{prefix}.{name}" if prefix else name, tensor
@@ -38,7 +38,7 @@ class Tensors(torch.nn.Module):  # type: ignore[misc]  # mypy doesn't read torch
         return named[name] if name in named else super().__getattr__(name)
 
 
-def named(tensors: Sequence[Any]) -> dict[str, Any]:
+def named(tensors: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
     """Trained tensors by what the user's code that is calling now calls them, and by their number
     where it has no name for them.
     """
@@ -50,15 +50,15 @@ def named(tensors: Sequence[Any]) -> dict[str, Any]:
             for name, x in trained_within(variable, value)
         }
         names = [name or inner.get(id(x), "") for name, x in zip(names, tensors, strict=True)]
-    found: dict[str, Any] = {}
+    found: dict[str, torch.Tensor] = {}
     for number, (name, x) in enumerate(zip(names, tensors, strict=True), 1):
         found[name if name and name not in found else f"parameter{number}"] = x
     return found
 
 
-def leaves_of(results: Sequence[Any]) -> tuple[list[Any], bool]:
+def leaves_of(results: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], bool]:
     """The leaves behind results in autograd's graph, and whether that is all of them."""
-    found: list[Any] = []
+    found: list[torch.Tensor] = []
     is_whole = True
     pending, seen = [x.grad_fn for x in results], set()
     while pending:
@@ -79,9 +79,9 @@ class ByHand:
 
     def __init__(self) -> None:
         self._calls = 0
-        self._seen: dict[int, tuple[weakref.ref[Any], Updates]] = {}
+        self._seen: dict[int, tuple[weakref.ref[torch.Tensor], Updates]] = {}
 
-    def found(self, results: Sequence[Any], known: set[int]) -> list[Any]:
+    def found(self, results: Sequence[torch.Tensor], known: set[int]) -> list[torch.Tensor]:
         """Those behind results, and not known yet, that have moved since an earlier call."""
         self._calls += 1
         if self._calls > _FEW:

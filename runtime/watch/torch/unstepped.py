@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
@@ -24,7 +23,7 @@ _MANY = 100
 class Unstepped:
     """Counts the calls, until the first step, and keeps a sample of the parameters meanwhile."""
 
-    def __init__(self, trained: Mapping[str, Any]) -> None:
+    def __init__(self, trained: Mapping[str, torch.Tensor]) -> None:
         self._trained = trained
         self._sample: Updates | None = None
         self._calls = 0
@@ -46,7 +45,7 @@ class Unstepped:
         is_first = 1 <= self._calls <= _FEW
         return is_first and self._sample is not None and self._sample.is_moved
 
-    def found(self, optimizers: Sequence[Any]) -> Found | None:
+    def found(self, optimizers: Sequence[torch.optim.Optimizer]) -> Found | None:
         """What is wrong, if an optimiser has the parameters and none of them has moved."""
         if self._calls < _FEW or self._sample is None or self._sample.is_moved:
             return None
@@ -73,5 +72,5 @@ class Unstepped:
         return Found(Trouble.NOT_UPDATED, (), text, 0, (line,) if line else ())
 
 
-def _is_optimizer(x: Any) -> bool:
+def _is_optimizer(x: object) -> bool:
     return issubclass(type(x), torch.optim.Optimizer)

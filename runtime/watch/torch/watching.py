@@ -27,7 +27,7 @@ from gradwire.runtime.watch.reasons import (
 from gradwire.runtime.watch.report import ParameterRow, Report
 from gradwire.runtime.watch.torch import listening
 from gradwire.runtime.watch.torch.failing import ModelCalls
-from gradwire.runtime.watch.torch.hooks import Hook
+from gradwire.runtime.watch.torch.hooks import Args, Hook, Kwargs
 from gradwire.runtime.watch.torch.measures import is_not_finite, is_zero, norms, parameters_of
 from gradwire.runtime.watch.torch.moves import LONG, PATIENCE, Moves
 from gradwire.runtime.watch.torch.owners import (
@@ -84,8 +84,8 @@ class Watch:
 
     def __init__(
         self,
-        model: Any,
-        optimizers: Sequence[Any],
+        model: torch.nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
         *,
         every: int,
         check_every: int,
@@ -129,7 +129,7 @@ class Watch:
         self._forwards: list[ModelCall] = []
         self._draws: bool | None = None
         """Whether a recorded call of the model has drawn numbers from NumPy; None before one."""
-        self._loss: Any = None
+        self._loss: torch.Tensor | None = None
         self._calls = ModelCalls()
         self._moves = Moves(self._trained)
         self._norms: list[float | None] = []
@@ -190,7 +190,7 @@ class Watch:
         ``asleep``; what ends its capture must not be.
         """
 
-        def hook(*args: Any, **kwargs: Any) -> None:
+        def hook(*args: object, **kwargs: object) -> None:
             if self.failure is not None:
                 return
             try:
@@ -204,7 +204,7 @@ class Watch:
 
         return hook
 
-    def told(self, method: Callable[..., None], *args: Any) -> None:
+    def told(self, method: Callable[..., None], *args: object) -> None:
         """Call a method of this, whose errors end the watching."""
         self._guarded(method)(*args)
 
@@ -336,7 +336,7 @@ class Watch:
             for each in found.found(self._whole_at, self._parameters if self._is_alone else None):
                 self._findings.tell(each)
 
-    def _called(self, module: Any, args: Any, kwargs: Any) -> None:
+    def _called(self, module: torch.nn.Module, args: Args, kwargs: Kwargs) -> None:
         """The model is called."""
         self.begins()
         is_training = torch.is_grad_enabled() and self._trained
@@ -367,14 +367,14 @@ class Watch:
             self._made = structure_of(self._recorded, title, source=self._source)
         return self._made
 
-    def _forward(self, module: Any, args: Any, kwargs: Any) -> None:
+    def _forward(self, module: torch.nn.Module, args: Args, kwargs: Kwargs) -> None:
         self._calls.called()
         if torch.is_grad_enabled() and len(self._forwards) < _FORWARDS:
             state = random_state(numpy=self._draws is not False or self._recorder is not None)
             self._forwards.append(ModelCall(args, kwargs, state))
             self._is_checked = False
 
-    def _forwarded(self, module: Any, args: Any, result: Any) -> None:
+    def _forwarded(self, module: torch.nn.Module, args: Args, result: object) -> None:
         if self._whole is not None:  # a hook of ours would be part of it
             self._forwards.clear()
         if not self._forwards or not torch.is_grad_enabled():
@@ -397,7 +397,7 @@ class Watch:
             self._is_updating = False
             self.after_step()
 
-    def backward_of(self, tensors: Sequence[Any]) -> None:
+    def backward_of(self, tensors: Sequence[torch.Tensor]) -> None:
         """``backward`` is called of these."""
         for x in tensors:
             if isinstance(x, torch.Tensor) and x.numel() == 1:
@@ -406,7 +406,7 @@ class Watch:
         if not self.steps and self._unstepped.backward():
             self._look_for_steps()
 
-    def backward_ended(self, tensors: Sequence[Any]) -> None:
+    def backward_ended(self, tensors: Sequence[torch.Tensor]) -> None:
         """``backward`` has returned."""
         if not self._closing:
             return
@@ -418,7 +418,7 @@ class Watch:
             if self._waits:
                 self._begin()
 
-    def backward_failed(self, tensors: Sequence[Any], error: RuntimeError) -> None:
+    def backward_failed(self, tensors: Sequence[torch.Tensor], error: RuntimeError) -> None:
         """``backward`` of these has raised; a step that is captured whole tells more of it."""
         if self._whole is not None and not self._whole.is_over:
             return
@@ -444,7 +444,7 @@ class Watch:
             self._whole.steps(optimizer)
         self._guarded(self._before_step)(optimizer, args, kwargs)
 
-    def after_step(self, *_: Any) -> None:
+    def after_step(self, *_: object) -> None:
         """It has taken it."""
         self._guarded(self._after_step)()
 
@@ -454,7 +454,7 @@ class Watch:
             self._look()
             self._moves.begin(self.steps)
 
-    def _after_step(self, *_: Any) -> None:
+    def _after_step(self, *_: object) -> None:
         self._is_stepping = False
         if not self._is_checked:  # a closure has computed the gradients
             self._look()
@@ -629,7 +629,7 @@ class Watch:
         return Report(type(self._inner).__name__, self.steps, tuple(rows), tuple(self.found), well)
 
     def _state(
-        self, name: str, parameter: Any, size: float | None
+        self, name: str, parameter: torch.Tensor, size: float | None
     ) -> tuple[str, str, tuple[str, ...]]:
         if not parameter.requires_grad:
             return "frozen", "requires_grad is False.", ()
@@ -655,7 +655,7 @@ class Watch:
         current = parameters_of(self._inner)
         return reason(self._structure(), name, current.get(name) is not self._parameters[name])
 
-    def why(self, parameter: Any) -> str:
+    def why(self, parameter: torch.Tensor) -> str:
         """Why a parameter, by its name or itself, gets gradient or not, as of the last look.
 
         Raises RunError for what is no parameter of the model.
@@ -679,11 +679,11 @@ class Watch:
         return self._moves.ratios
 
     @property
-    def trained(self) -> Mapping[str, Any]:
+    def trained(self) -> Mapping[str, torch.Tensor]:
         """The trained parameters of the model, by name."""
         return self._trained
 
-    def has(self, tensor: Any) -> bool:
+    def has(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is a parameter of the model."""
         return any(p is tensor for p in self._parameters.values())
 

@@ -57,7 +57,7 @@ _active: list[WholeStep] = []
 """What is captured now: one step at a time."""
 
 
-def can_capture(model: Any, *, is_asked: bool) -> bool:
+def can_capture(model: torch.nn.Module, *, is_asked: bool) -> bool:
     """Whether a step of a model can be captured now; if nobody has asked for it, whether that takes
     little and leaves all numbers as they are, bit for bit.
     """
@@ -79,17 +79,17 @@ def _has_recurrent() -> bool:
 class WholeStep:
     """A step that is captured while it runs. Begin it in the thread that trains."""
 
-    def __init__(self, model: Any, optimizers: Sequence[Any], name: str = "") -> None:
+    def __init__(self, model: torch.nn.Module, optimizers: Sequence[Any], name: str = "") -> None:
         self._optimizers = optimizers
         self.name = name
         """What the program calls the model that is watched; empty if that is not known."""
-        self._lines: set[Any] = set()
+        self._lines: set[object] = set()
         """The lines, of all functions that ran, in which something was computed before a step."""
-        self._behind: set[Any] | None = None
+        self._behind: set[object] | None = None
         """Those of them that came after the last ``backward``; None before the first."""
-        self._passed: set[Any] = set()
+        self._passed: set[object] = set()
         """Those in which ``backward`` was called."""
-        self._stepped: list[Any] = []
+        self._stepped: list[torch.optim.Optimizer | None] = []
         """The optimisers that have taken a step."""
         self._seen: set[str] = set()
         """The parameters that had come up by the last step: what follows is of the next."""
@@ -128,7 +128,7 @@ class WholeStep:
         if is_backward:
             self._passed.add(lines)
 
-    def _writes(self, tensors: Sequence[Any]) -> None:
+    def _writes(self, tensors: Sequence[torch.Tensor]) -> None:
         """The program writes to tensors: after ``backward``, to a parameter, it is a step."""
         if self._behind is None or self._stepped:
             return
@@ -138,7 +138,7 @@ class WholeStep:
             self._stepped.append(None)
             self._seen = set(self._capture.parameters)
 
-    def steps(self, optimizer: Any) -> None:
+    def steps(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimiser is about to take a step."""
         if sum(optimizer is each for each in self._stepped) >= _MOST_STEPS:
             self._freeze()

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPalette, QPen, QPolygonF
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gradwire.app.panels import labels
 from gradwire.app.panels.inspector.fields import ChoiceField, TextField, ValueField, field_for
@@ -59,8 +67,8 @@ class TrainingForm(QWidget):
         self._training = diagram.training
         self._program: Program | None = None
         self._rows: dict[_Path, ValueField] = {}
-        self.errors: dict[_Path, Any] = {}
-        self._owned: dict[int, Any] = {}
+        self.errors: dict[_Path, QLabel] = {}
+        self._owned: dict[int, QLabel] = {}
         self._rates: dict[int, RatePreview] = {}
         self._column = make_column(self, spacing=4)
         self._inner: QWidget | None = None
@@ -313,7 +321,7 @@ class TrainingForm(QWidget):
             text = self.tr("1 variable: {0}").format(shown) if names else self.tr("no variable")
         self._owned[index].setText(text)
 
-    def _commit(self, path: _Path, value: Any) -> None:
+    def _commit(self, path: _Path, value: object) -> None:
         assert self._training is not None
         if path[-1] in _LISTS:
             value = list(patterns_in(str(value)))
@@ -344,7 +352,7 @@ class TrainingForm(QWidget):
         left = self._training.model_copy(update={field: tuple(kept)})
         self.committed.emit(SetTraining(left if left.optimisers or left.averages else None))
 
-    def _set(self, **fields: Sequence[Any]) -> None:
+    def _set(self, **fields: Sequence[object]) -> None:
         from gradwire.runtime.diagram import Training
 
         training = self._training or Training()
@@ -383,7 +391,7 @@ def free_name(name: str, taken: Sequence[str]) -> str:
     return found
 
 
-def put(record: dict[str, Any], path: FieldPath, value: Any) -> None:
+def put(record: dict[str, Any], path: FieldPath, value: object) -> None:
     """Set a value in a recipe's record. Another kind has its own options."""
     here: Any = record
     for part in path[:-2] if path[-1] in ("kind", "by") else path[:-1]:
@@ -397,7 +405,7 @@ def put(record: dict[str, Any], path: FieldPath, value: Any) -> None:
         here[path[-1]] = value
 
 
-def shape_of(training: Training | None) -> Any:
+def shape_of(training: Training | None) -> object:
     """What the rows of a form depend on."""
     if training is None:
         return None
@@ -444,7 +452,7 @@ class RatePreview(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(120, _RATES_HEIGHT)
 
-    def paintEvent(self, event: Any) -> None:
+    def paintEvent(self, event: object) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         role = QPalette.ColorRole

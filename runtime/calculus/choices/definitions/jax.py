@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
     PLAIN_ARCCOSH,
@@ -35,10 +34,10 @@ from gradwire.runtime.calculus.primitives.elementwise import (
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.primitives.base import Axis
-    from gradwire.runtime.calculus.value import Operand, Value
+    from gradwire.runtime.calculus.value import Operand, Rule, Value
 
 
-def _balanced(x: str, other: str) -> Callable[..., Any]:
+def _balanced(x: str, other: str) -> Rule:
     """``g`` times 1 for the winner, 1/2 for a tie and 0 else: ∞ times 0 is NaN."""
 
     def rule(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:

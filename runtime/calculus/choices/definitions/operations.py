@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from gradwire.runtime.calculus.namespace import Namespace
 from gradwire.runtime.calculus.primitives.elementwise import ARCCOSH, ARCSINH, ARCTAN2
 from gradwire.runtime.calculus.primitives.reduce import MAX
-from gradwire.runtime.calculus.value import Primitive, Value
+from gradwire.runtime.calculus.value import Primitive, Rule, Value
 
 if TYPE_CHECKING:
-    from gradwire.blocks.block import Shape
+    from gradwire.blocks.block import Block, Shape
     from gradwire.runtime.calculus.primitives.base import Axis
     from gradwire.runtime.calculus.primitives.spatial import Widths
     from gradwire.runtime.calculus.value import Operand
 
-Definition: TypeAlias = Callable[..., Any]
+Definition: TypeAlias = Callable[..., object]
 """``definition(xp, block, *inputs)``: the output of a block, in the operations of a system."""
 
 
-def as_written(xp: Any, block: Any, *inputs: Any) -> Any:
+def as_written(xp: Namespace, block: Block, *inputs: Value) -> object:
     """What the block computes, with the operations of ``xp`` in place of ours."""
     return block.forward(xp, *inputs)
 
 
-def with_rules(primitive: Primitive, *rules: Callable[..., Any] | None) -> Primitive:
+def with_rules(primitive: Primitive, *rules: Rule | None) -> Primitive:
     """A primitive with the same values and other derivatives."""
     return replace(primitive, rules=rules)
 
@@ -51,10 +51,10 @@ def _same(value: Value, *_: Value) -> tuple[Shape, str]:
     return value.shape, value.dtype
 
 
-def custom(value: Value, rule: Callable[..., Any], *inputs: Value) -> Value:
+def custom(value: Value, rule: Callable[..., tuple[Value, ...]], *inputs: Value) -> Value:
     """``value``, whose gradient for ``inputs`` is ``rule(xp, g, *inputs)``, a tuple."""
 
-    def slot(place: int) -> Callable[..., Any]:
+    def slot(place: int) -> Rule:
         return lambda xp, g, out, value, *inputs: rule(xp, g, *inputs)[place]
 
     rules = (None, *[slot(place) for place in range(len(inputs))])

@@ -29,6 +29,9 @@ from gradwire.runtime.calculus.primitives.reduce import LOGSUMEXP
 from gradwire.runtime.calculus.primitives.scatter import SET_ALONG
 
 if TYPE_CHECKING:
+    from gradwire.blocks.block import Block
+    from gradwire.blocks.library.activations import Gelu
+    from gradwire.blocks.library.reduce import Prod, Variance
     from gradwire.runtime.calculus.namespace import Namespace
     from gradwire.runtime.calculus.primitives.base import Axis
     from gradwire.runtime.calculus.value import Operand, Value
@@ -106,7 +109,7 @@ class TorchOperations(Operations):
         return (new > best) | self.isnan(new)
 
 
-def _gelu(xp: Namespace, block: Any, x: Value) -> Value:
+def _gelu(xp: Namespace, block: Gelu, x: Value) -> Value:
     """``g·(Φ + x·φ)``, or the same of the tanh."""
 
     def exact(xp: Namespace, g: Value, x: Value) -> tuple[Value]:
@@ -123,7 +126,7 @@ def _gelu(xp: Namespace, block: Any, x: Value) -> Value:
     return custom(block.forward(xp, x), exact if block.approximate == "none" else tanh, x)
 
 
-def _silu(xp: Namespace, block: Any, x: Value) -> Value:
+def _silu(xp: Namespace, block: Block, x: Value) -> Value:
     """``g·σ·(1 + x·(1 − σ))``."""
 
     def rule(xp: Namespace, g: Value, x: Value) -> tuple[Value]:
@@ -133,7 +136,7 @@ def _silu(xp: Namespace, block: Any, x: Value) -> Value:
     return custom(block.forward(xp, x), rule, x)
 
 
-def _variance(xp: Namespace, block: Any, x: Value) -> Value:
+def _variance(xp: Namespace, block: Variance, x: Value) -> Value:
     """``g·2/n·(x − mean)``."""
     whole = block.model_copy(update={"keepdims": True}).forward(xp, x)
     count = max(x.size / max(whole.size, 1), 1)
@@ -145,7 +148,7 @@ def _variance(xp: Namespace, block: Any, x: Value) -> Value:
     return found if block.keepdims else xp.sum(found, block.axis)
 
 
-def _product(xp: Namespace, block: Any, x: Value) -> Value:
+def _product(xp: Namespace, block: Prod, x: Value) -> Value:
     """``g·(out / x)`` where no element of x is 0, else ``g`` times the product of the others."""
     whole = block.model_copy(update={"keepdims": True}).forward(xp, x)
 
@@ -181,7 +184,7 @@ def _binary_cross_entropy(xp: Namespace, block: Any, prediction: Value, target: 
     return xp.mean(terms) if block.reduction == "mean" else xp.sum(terms)
 
 
-def _cosine_similarity(xp: Namespace, block: Any, a: Value, b: Value) -> Value:
+def _cosine_similarity(xp: Namespace, block: object, a: Value, b: Value) -> Value:
     """``Σ (a / max(|a|, 10⁻⁸))·(b / max(|b|, 10⁻⁸))``; the limits pass all gradient."""
     units = []
     for x in (a, b):

@@ -8,7 +8,7 @@ and MXNet's are from their source and documentation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.runtime.calculus.choices.definitions import jax, mxnet, pytorch, tensorflow
 from gradwire.runtime.calculus.dtypes import is_float
@@ -32,7 +32,7 @@ def defines(system: str, block: str) -> bool:
     return block in _SYSTEMS[system][1]
 
 
-def forward_in(system: str, block: Block, xp: Any, inputs: Sequence[Any]) -> Any:
+def forward_in(system: str, block: Block, xp: Namespace, inputs: Sequence[object]) -> object:
     """What ``block.forward(xp, *inputs)`` is in a system: another value, or another gradient.
 
     Blocks without a definition, and those of no float, are what they are here.

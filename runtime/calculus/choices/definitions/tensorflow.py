@@ -7,8 +7,7 @@ of squares.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gradwire.runtime.calculus.choices.definitions.operations import (
     Definition,
@@ -30,10 +29,10 @@ from gradwire.runtime.calculus.primitives.elementwise import (
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus.namespace import Namespace
-    from gradwire.runtime.calculus.value import Value
+    from gradwire.runtime.calculus.value import Rule, Value
 
 
-def one_side(first: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def one_side(first: str) -> tuple[Rule, Rule]:
     """Rules that send all the gradient to a where ``first(a, b)`` holds, and else to b."""
 
     def to_a(xp: Namespace, g: Value, out: Value, a: Value, b: Value) -> Value:

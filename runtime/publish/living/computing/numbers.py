@@ -53,14 +53,14 @@ def numbers(array: Array) -> list[Any]:
     return found.tolist()
 
 
-def constant(array: Array) -> list[Any]:
+def constant(array: Array) -> list[object]:
     """As ``numbers``; a single one if all are equal bit by bit."""
     flat = array.ravel()
     alike = flat.size > 1 and flat.tobytes() == flat[:1].tobytes() * flat.size
     return numbers(flat[:1] if alike else flat)
 
 
-def attributes_of(value: Value) -> dict[str, Any]:
+def attributes_of(value: Value) -> dict[str, object]:
     """The attributes that the kernel of a primitive needs besides its shapes and dtypes."""
     found = dict(value.attributes)
     if value.primitive is CONSTANT:

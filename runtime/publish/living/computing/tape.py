@@ -177,7 +177,7 @@ def _json(
     adjoints: Mapping[Value, Value],
     rules: GatedRules,
     graph: FlowGraph,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     end = program.forward_end
     owners = list(dict.fromkeys(str(op.value.owner or "") for op in ops))
     number = {owner: k for k, owner in enumerate(owners)}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from gradwire.runtime.diagram.layout.measures import (
     FOOT,
@@ -40,6 +40,23 @@ _FRAME = 'fill="none" stroke="#ddd"'
 _LANES = 'stroke="#0a5fc4"'
 _SIGNS = 'fill="#5b636c" stroke="none"'
 
+_Row: TypeAlias = Sequence[Any]
+"""A block, a wire or a note: ``pictures`` says what stands in it."""
+
+
+class _Page(TypedDict):
+    blocks: Sequence[_Row]
+    notes: Sequence[_Row]
+    wires: Sequence[_Row]
+
+
+class _State(TypedDict):
+    form: str
+    role: str
+    title: str
+    glyph: str
+    passes: bool
+
 
 def svg(
     title: str,
@@ -51,7 +68,7 @@ def svg(
 
     ``numbers`` are lines of text on the faces of blocks.
     """
-    page = drawn["pages"][drawn["uses"][""]]
+    page: _Page = drawn["pages"][drawn["uses"][""]]
     left, top, right, bottom = _bounds(page)
     width, height = right - left, bottom - top
     carrying = {wire: state for wire, state in states.items() if wire not in drawn["shown"]}
@@ -66,7 +83,7 @@ def svg(
     )
 
 
-def _bounds(page: Mapping[str, Any]) -> tuple[float, float, float, float]:
+def _bounds(page: _Page) -> tuple[float, float, float, float]:
     boxes = [(b[4], b[5], _width(b), b[6]) for b in page["blocks"]]
     boxes += [(n[1], n[2] - 18.0 * n[5], n[3], n[4] + 18.0 * n[5]) for n in page["notes"]]
     points = [point for wire in page["wires"] for point in _points(page, wire)]
@@ -82,7 +99,7 @@ def _bounds(page: Mapping[str, Any]) -> tuple[float, float, float, float]:
 # ---- blocks and notes ---------------------------------------------------------------------------
 
 
-def _block(block: Sequence[Any], numbers: Sequence[str]) -> str:
+def _block(block: _Row, numbers: Sequence[str]) -> str:
     name, _, family, symbol, x, y, height, inputs, outputs, _, more = block
     width = _width(block)
     start = x + 9 + (9.5 * len(symbol) + 8 if len(symbol) > 1 else 19)
@@ -104,11 +121,11 @@ def _block(block: Sequence[Any], numbers: Sequence[str]) -> str:
     return f'<g class="{_escaped(kind)}">{face}{"".join(rows)}</g>'
 
 
-def _width(block: Sequence[Any]) -> float:
+def _width(block: _Row) -> float:
     return float(block[10].get("width") or WIDTH)
 
 
-def _view(block: Sequence[Any]) -> str:
+def _view(block: _Row) -> str:
     """What a view shows, below its title."""
     *_, x, y, height, _, _, _, more = block
     wide, high = _width(block) - 2 * VIEW_SIDE, height - HEADER - FOOT
@@ -123,7 +140,7 @@ def _row(x: float, top: float, row: int, text: str, kind: str) -> str:
     return f'<text class="{kind}" x="{x:g}" y="{y:g}">{_escaped(text)}</text>'
 
 
-def _note(note: Sequence[Any]) -> str:
+def _note(note: _Row) -> str:
     text, x, y, width, height, is_frame, _ = note
     kind = "frame" if is_frame else "note"
     colours = _FRAME if is_frame else _NOTE
@@ -150,9 +167,7 @@ def _lines(text: str, letters: int) -> list[str]:
 # ---- wires --------------------------------------------------------------------------------------
 
 
-def _wiring(
-    page: Mapping[str, Any], states: Mapping[str, str], rows: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _wiring(page: _Page, states: Mapping[str, str], rows: Mapping[str, _State]) -> Iterator[str]:
     """All wires as one path, then the lanes of each state as one, with their signs."""
     courses, lanes = [], defaultdict[str, list[Sequence[XY]]](list)
     for wire in page["wires"]:
@@ -167,13 +182,13 @@ def _wiring(
         yield "</g>"
 
 
-def _name(page: Mapping[str, Any], wire: Sequence[Any]) -> str:
+def _name(page: _Page, wire: _Row) -> str:
     target = page["blocks"][wire[2]]
     port = target[7][wire[3]]
     return ROOT.wire_inside(PortName(target[0], port if isinstance(port, str) else port[0]))
 
 
-def _lanes(row: Mapping[str, Any], lanes: Sequence[Sequence[XY]]) -> str:
+def _lanes(row: _State, lanes: Sequence[Sequence[XY]]) -> str:
     path = "".join(_path(lane) + (_head(lane) if row["passes"] else "") for lane in lanes)
     look = f'class="lane form-{row["form"]} role-{row["role"]}" {_LANES}'
     drawn = f'<path {look} d="{path}"><title>{_escaped(row["title"])}</title></path>'
@@ -187,7 +202,7 @@ def _lanes(row: Mapping[str, Any], lanes: Sequence[Sequence[XY]]) -> str:
     return f'{drawn}<text class="sign role-{row["role"]}" {_SIGNS}>{"".join(signs)}</text>'
 
 
-def _points(page: Mapping[str, Any], wire: Sequence[Any]) -> list[XY]:
+def _points(page: _Page, wire: _Row) -> list[XY]:
     """The corners of a wire; its course is that of a route, or a list of points."""
     source, output, target, port, *course = wire
     x, y = _port(page["blocks"][source], 8, output)
@@ -202,7 +217,7 @@ def _points(page: Mapping[str, Any], wire: Sequence[Any]) -> list[XY]:
     return [(x, y), *turns, (end, low)]
 
 
-def _port(block: Sequence[Any], side: int, row: int) -> XY:
+def _port(block: _Row, side: int, row: int) -> XY:
     is_small = block[10].get("small")
     down = collapsed_offset(row, len(block[side])) if is_small else port_offset(row)
     return block[4] + (_width(block) if side == 8 else 0.0), block[5] + min(

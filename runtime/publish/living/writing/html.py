@@ -10,12 +10,16 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape, unescape
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwire.runtime.lessons.texts import unmarked
 from gradwire.runtime.publish.living.computing.kernels import kernel_parts, loops, source
 from gradwire.runtime.publish.living.reasons import words
 from gradwire.runtime.publish.living.writing.repeats import compacted
+
+if TYPE_CHECKING:
+    from gradwire.blocks.values import Json
+
 
 # Texts packed for a page: deflated, and written in 91 printable characters.
 #
@@ -298,7 +302,7 @@ def page(data: dict[str, Any], fallback: str, extra: str = "") -> str:
     )
 
 
-def _plain(data: dict[str, Any], scripts: list[str], look: str) -> str:
+def _plain(data: dict[str, Json], scripts: list[str], look: str) -> str:
     parts = [
         f"<style>{look}</style>\n",
         f'<script type="application/json" id="data">{embedded(data)}</script>\n',
@@ -306,7 +310,7 @@ def _plain(data: dict[str, Any], scripts: list[str], look: str) -> str:
     return "".join([*parts, *(f"<script>{each}</script>" for each in scripts)])
 
 
-def _packed(data: dict[str, Any], script: str, look: str) -> str:
+def _packed(data: dict[str, Json], script: str, look: str) -> str:
     parts = {"look": look, "data": embedded(data), "code": script}
     texts = [
         f'<script type="text/plain" id="{name}">{packed(text)}</script>\n'
@@ -362,7 +366,7 @@ def shared(data: dict[str, Any], fallback: str) -> dict[str, Any]:
     return {**data, "pages": pages}
 
 
-def embedded(data: Any) -> str:
+def embedded(data: object) -> str:
     """JSON that ends no script element, with keys in the order given."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +15,12 @@ from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.onnx.operators.learning import TRAINING_RULES
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item, OperatorNode
-from gradwire.runtime.interchange.importing.onnx.places import calls_of, marked, place_of
+from gradwire.runtime.interchange.importing.onnx.places import (
+    calls_of,
+    marked,
+    modules_of,
+    place_of,
+)
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import CODES, array_of
 from gradwire.runtime.interchange.importing.progress import counted
@@ -53,14 +58,14 @@ class GraphReader:
     """Knows what each name stands for where the current node is."""
 
     def __init__(
-        self, stage: Stage, functions: OnnxFunctions, opsets: Mapping[str, int], folder: Path | None
+        self, stage: Stage, model: ModelProto, folder: Path | None, training: bool = False
     ) -> None:
         self.stage = stage
-        self.training = False
-        self.modules: Container[tuple[str, ...]] = ()
-        """Modules that have parameters."""
-        self._functions = functions
-        self._opsets = opsets
+        self.training = training
+        self._modules = modules_of(tensor.name for tensor in model.graph.initializer)
+        self._functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+        opsets = {entry.domain: entry.version for entry in model.opset_import}
+        self._opsets: Mapping[str, int] = {"": 1, **opsets}
         self._folder = folder
         self._names: ChainMap[str, Item] = ChainMap()
         self._path: tuple[Part, ...] = ()
@@ -133,7 +138,7 @@ class GraphReader:
         inputs = [self._item(name, proto.op_type) if name else None for name in proto.input]
         module, name, written = place_of(proto)
         around = self._path
-        self._path = path = around + calls_of(module, self.modules)
+        self._path = path = around + calls_of(module, self._modules)
         before = len(self.stage.so_far)
         try:
             with self.stage.at(path, written or None):
@@ -147,7 +152,7 @@ class GraphReader:
 
     def _result(self, proto: NodeProto, inputs: list[Item]) -> Item | tuple[Item, ...]:
         domain = LIKE_ONNX.get(proto.domain, proto.domain)
-        function = self._functions.local(proto)
+        function = self._functions.get((proto.domain, proto.op_type, proto.overload))
         if function is not None:
             return self._call(function, proto, inputs)
         if proto.op_type == "Identity" and inputs and isinstance(inputs[0], Staged):
@@ -169,7 +174,7 @@ class GraphReader:
             except _INVALID as error:
                 why = "its inputs or attributes don't fit it"
                 raise UnsupportedError(proto.op_type, why) from error
-        body = self._functions.of_operator(proto, inputs, self._opsets.get(domain, 1))
+        body = _body_of(proto, inputs, self._opsets.get(domain, 1))
         if body is None:
             where = f" in {domain}" if domain else ""
             raise UnsupportedError(proto.op_type, f"no blocks are known for it{where}")
@@ -217,36 +222,24 @@ def _shown(part: Part) -> str:
     return part if isinstance(part, str) else part.name
 
 
-class OnnxFunctions:
-    """Finds the function that a node calls."""
+def _body_of(node: NodeProto, inputs: Sequence[Item], version: int) -> FunctionProto | None:
+    """The body that the standard gives to an operator; None where it has none."""
+    from onnx import FunctionProto, defs
 
-    def __init__(self, model: ModelProto) -> None:
-        self._local = {(f.domain, f.name, f.overload): f for f in model.functions}
-
-    def local(self, node: NodeProto) -> FunctionProto | None:
-        """The model's own function of a node, if it calls one."""
-        return self._local.get((node.domain, node.op_type, node.overload))
-
-    def of_operator(
-        self, node: NodeProto, inputs: Sequence[Item], version: int
-    ) -> FunctionProto | None:
-        """The body that the standard gives to an operator; None where it has none."""
-        from onnx import FunctionProto, defs
-
-        try:
-            schema = defs.get_schema(node.op_type, version, node.domain)
-        except defs.SchemaError:
-            return None
-        body = FunctionProto()
-        if schema.has_function:
-            body.CopyFrom(schema.function_body)
-        elif schema.has_context_dependent_function:
-            _parse_body(body, schema, node, inputs, version)
-        given = {attribute.name for attribute in body.attribute_proto}
-        for name, attribute in schema.attributes.items():
-            if attribute.default_value.name and name not in given:
-                body.attribute_proto.add().CopyFrom(attribute.default_value)
-        return body if body.node else None
+    try:
+        schema = defs.get_schema(node.op_type, version, node.domain)
+    except defs.SchemaError:
+        return None
+    body = FunctionProto()
+    if schema.has_function:
+        body.CopyFrom(schema.function_body)
+    elif schema.has_context_dependent_function:
+        _parse_body(body, schema, node, inputs, version)
+    given = {attribute.name for attribute in body.attribute_proto}
+    for name, attribute in schema.attributes.items():
+        if attribute.default_value.name and name not in given:
+            body.attribute_proto.add().CopyFrom(attribute.default_value)
+    return body if body.node else None
 
 
 def _parse_body(

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONSTANT
 from gradwire.runtime.interchange.importing.imported import Imported, UnsupportedError
-from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader, OnnxFunctions
+from gradwire.runtime.interchange.importing.onnx.graphs import GraphReader
 from gradwire.runtime.interchange.importing.onnx.operators.node import Item
-from gradwire.runtime.interchange.importing.onnx.places import (
-    ROLE,
-    marks_of,
-    module_of,
-    modules_of,
-    split,
-)
+from gradwire.runtime.interchange.importing.onnx.places import ROLE, marks_of, module_of, split
 from gradwire.runtime.interchange.importing.onnx.reading import read_model
 from gradwire.runtime.interchange.importing.onnx.tensors import DTYPES, dtype_name
 from gradwire.runtime.interchange.importing.onnx.weights import Role, roles_of
@@ -60,11 +55,8 @@ def import_model(
     if not model.opset_import:
         raise FileError("The model doesn't name the version of its operators.")
     stage = Stage(model.graph.name)
-    opsets = {entry.domain: entry.version for entry in model.opset_import}
-    reader = GraphReader(stage, OnnxFunctions(model), {"": 1, **opsets}, folder)
-    reader.training = options.training
+    reader = GraphReader(stage, model, folder, options.training)
     _require_names(model.graph)
-    reader.modules = modules_of(tensor.name for tensor in model.graph.initializer)
     names = _Stored(reader, roles_of(model), model.graph)
     inputs = [value for value in model.graph.input if value.name not in names.tensors]
     given = _Inputs(stage, options, examples or {})
@@ -100,37 +92,34 @@ def _flat(outputs: Mapping[str, Item]) -> Iterator[tuple[str, Staged]]:
             yield from ((f"{name}_{i}", x) for i, x in enumerate(item or []))
 
 
+@dataclass(frozen=True, eq=False)
 class _Inputs:
     """Makes Input blocks; open axes of the same name get the same length."""
 
-    def __init__(
-        self, stage: Stage, options: ImportOptions, examples: Mapping[str, Example]
-    ) -> None:
-        self._stage = stage
-        self._options = options
-        self._examples = examples
+    stage: Stage
+    options: ImportOptions
+    examples: Mapping[str, Example]
 
     def input(self, value: ValueInfoProto, index: int) -> Item:
         """What the name of an input stands for."""
         if value.type.HasField("tensor_type"):
             self._dtype(value)
-        if value.name in self._examples:
-            example = self._examples[value.name]
+        if value.name in self.examples:
+            example = self.examples[value.name]
             if isinstance(example, list):
                 names = [f"{value.name}_{i}" for i in range(len(example))]
-                return [self._stage.input(n, x) for n, x in zip(names, example, strict=True)]
-            return None if example is None else self._stage.input(value.name, example)
+                return [self.stage.input(n, x) for n, x in zip(names, example, strict=True)]
+            return None if example is None else self.stage.input(value.name, example)
         shape, dtype = self._shape(value), self._dtype(value)
         if any(length < 0 for length in shape) or np.prod(shape, dtype=float) > MAX_CONSTANT:
             raise FileError(f"The input {value.name!r} has no valid shape.", got=str(shape[:8]))
-        example = self._options.example(index, shape, dtype)
+        example = self.options.example(index, shape, dtype)
         numbers = "standard normal" if dtype.startswith("float") else "zero"
-        self._stage.remark("note", f"{value.name}: its numbers are {numbers}, of shape {shape}.")
-        return self._stage.input(value.name, example, stand_in=True)
+        self.stage.remark("note", f"{value.name}: its numbers are {numbers}, of shape {shape}.")
+        return self.stage.input(value.name, example, stand_in=True)
 
     def _dtype(self, value: ValueInfoProto) -> str:
-        kind = value.type.WhichOneof("value")
-        if kind != "tensor_type":
+        if not value.type.HasField("tensor_type"):
             raise UnsupportedError(f"The input {value.name!r}", "only arrays can be fed")
         code = value.type.tensor_type.elem_type
         if code not in DTYPES:
@@ -139,7 +128,7 @@ class _Inputs:
         return DTYPES[code]
 
     def _shape(self, value: ValueInfoProto) -> tuple[int, ...]:
-        chosen = self._options.shapes.get(value.name)
+        chosen = self.options.shapes.get(value.name)
         if chosen is not None:
             return tuple(chosen)
         if not value.type.tensor_type.HasField("shape"):
@@ -148,16 +137,14 @@ class _Inputs:
                 next_step=f"Give one: --shape {value.name}=2,3.",
             )
         dimensions = value.type.tensor_type.shape.dim
-        shape = tuple(d.dim_value if d.HasField("dim_value") else OPEN_LENGTH for d in dimensions)
-        opened = [
-            d.dim_param or str(i) for i, d in enumerate(dimensions) if not d.HasField("dim_value")
-        ]
+        known = [d.HasField("dim_value") for d in dimensions]
+        opened = [d.dim_param or str(i) for i, d in enumerate(dimensions) if not known[i]]
         if opened:
-            self._stage.remark(
+            self.stage.remark(
                 "specialised",
                 f"{value.name}: the model leaves {', '.join(opened)} open, here {OPEN_LENGTH}.",
             )
-        return shape
+        return tuple(d.dim_value if known[i] else OPEN_LENGTH for i, d in enumerate(dimensions))
 
 
 class _Stored(dict[str, Item]):

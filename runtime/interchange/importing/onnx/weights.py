@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.limits import MAX_INSTANCES
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+    from onnx import FunctionProto, ModelProto, NodeProto
 
     from gradwire.blocks.values import Array
 
@@ -79,31 +80,29 @@ def roles_of(model: ModelProto) -> dict[str, Role]:
     stored = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     functions = {(f.domain, f.name): f for f in model.functions}
     reading = _Reading(stored, functions)
-    reading.graph(model.graph, {name: {name} for name in stored})
+    reading.nodes(model.graph.node, {name: {name} for name in stored})
     return reading.roles
 
 
+@dataclass(eq=False)
 class _Reading:
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], functions: Functions) -> None:
-        self._shapes = shapes
-        self._functions = functions
-        self.roles: dict[str, Role] = {}
-        self._visited = 0
+    shapes: Mapping[str, tuple[int, ...]]
+    functions: Functions
+    roles: dict[str, Role] = field(default_factory=dict)
+    visited: int = 0
 
-    def graph(self, graph: GraphProto, known: Origins, depth: int = 0) -> None:
-        self._nodes(graph.node, dict(known), depth)
-
-    def _nodes(self, nodes: Sequence[NodeProto], known: dict[str, set[str]], depth: int) -> None:
-        """``known`` maps names to the stored tensors that they stand for."""
+    def nodes(self, nodes: Sequence[NodeProto], origins: Origins, depth: int = 0) -> None:
+        """``origins`` are the stored tensors that names stand for."""
+        known = dict(origins)
         for node in nodes:
-            self._visited += 1
-            if self._visited > MAX_INSTANCES:  # functions that call others many times
+            self.visited += 1
+            if self.visited > MAX_INSTANCES:  # functions that call others many times
                 return
             given = [known.get(name, set()) for name in node.input]
-            function = self._functions.get((node.domain, node.op_type))
+            function = self.functions.get((node.domain, node.op_type))
             if function is not None and depth < MAX_DEPTH and any(given):
                 inside = {a: b for a, b in zip(function.input, given, strict=False) if b}
-                self._nodes(function.node, inside, depth + 1)
+                self.nodes(function.node, inside, depth + 1)
             for slot, names in enumerate(given):
                 for name in names:
                     self._read(node, slot, name)
@@ -112,14 +111,14 @@ class _Reading:
                 known.update(dict.fromkeys(node.output, passed))
             for attribute in node.attribute:
                 if attribute.HasField("g") and depth < MAX_DEPTH:
-                    self.graph(attribute.g, known, depth + 1)
+                    self.nodes(attribute.g.node, known, depth + 1)
 
     def _read(self, node: NodeProto, slot: int, name: str) -> None:
         role = self.roles.setdefault(name, Role())
         trained = slot in TRAINED.get(node.op_type, ())
         frozen = slot in FROZEN.get(node.op_type, ())
         if node.op_type in BROADCAST:
-            lengths = [length for length in self._shapes[name] if length != 1]
+            lengths = [length for length in self.shapes[name] if length != 1]
             trained = len(lengths) == 1  # a bias, or a scale
             role.added |= len(lengths) > 1
         if role.reader is None or ((trained or frozen) and not (role.trained or role.frozen)):

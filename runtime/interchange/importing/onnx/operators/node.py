@@ -58,7 +58,10 @@ class OperatorNode:
 
     def has(self, index: int) -> bool:
         """Whether an input is given."""
-        return index < len(self.inputs) and self.inputs[index] is not None
+        return self._item(index) is not None
+
+    def _item(self, index: int) -> Item:
+        return self.inputs[index] if index < len(self.inputs) else None
 
     def get(self, index: int) -> Staged | None:
         """The value of an optional input."""
@@ -66,7 +69,7 @@ class OperatorNode:
 
     def x(self, index: int = 0) -> Staged:
         """The value of an input."""
-        item = self.inputs[index] if index < len(self.inputs) else None
+        item = self._item(index)
         if not isinstance(item, Staged):
             what = "missing" if item is None else "a sequence"
             raise self.unsupported(f"its input {index} is {what}")
@@ -78,7 +81,7 @@ class OperatorNode:
 
     def sequence(self, index: int = 0) -> list[Staged]:
         """An input that is a sequence."""
-        item = self.inputs[index] if index < len(self.inputs) else None
+        item = self._item(index)
         if not isinstance(item, list):
             raise self.unsupported(f"its input {index} is no sequence")
         return item

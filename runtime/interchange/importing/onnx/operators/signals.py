@@ -24,7 +24,7 @@ MAX_LENGTH = 4096
 @rule("DFT")
 def _dft(node: OperatorNode) -> Staged:
     """Complex numbers are pairs along the last axis."""
-    x, stage = node.x(), node.stage
+    x = node.x()
     axis = node.known_integer(2, -2) if node.opset >= 20 else node.integer("axis", 1)
     axis %= x.ndim
     inverse, one_sided = bool(node.integer("inverse")), bool(node.integer("onesided"))
@@ -33,11 +33,8 @@ def _dft(node: OperatorNode) -> Staged:
     _require_matrix(node, length)
     if half:
         return _real(x, axis, length)
-    x = stage.cut(x, axis, 0, min(length, x.shape[axis]))
-    widths = [(0, 0)] * x.ndim
-    widths[axis] = (0, length - x.shape[axis])
-    x = pad(x, widths)
-    return _transformed(x, axis, _matrix(length, inverse, one_sided))
+    widths = [(0, length - n if i == axis else 0) for i, n in enumerate(x.shape)]
+    return _transformed(pad(x, widths), axis, _matrix(length, inverse, one_sided))
 
 
 def _require_matrix(node: OperatorNode, length: int) -> None:

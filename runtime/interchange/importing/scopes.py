@@ -24,6 +24,11 @@ Part: TypeAlias = str | ModuleCall
 """A step from a scope to one inside it."""
 
 
+def part_name(part: Part) -> str:
+    """The name of the module that a step leads to."""
+    return part if isinstance(part, str) else part.name
+
+
 @dataclass(eq=False)
 class ModuleScope:
     """One call of a module, inside that of the module around it. The root is the model itself."""

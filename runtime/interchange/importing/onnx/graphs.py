@@ -24,7 +24,7 @@ from gradwire.runtime.interchange.importing.onnx.places import (
 from gradwire.runtime.interchange.importing.onnx.rules import RULES
 from gradwire.runtime.interchange.importing.onnx.tensors import CODES, array_of
 from gradwire.runtime.interchange.importing.progress import counted
-from gradwire.runtime.interchange.importing.scopes import ModuleCall
+from gradwire.runtime.interchange.importing.scopes import ModuleCall, part_name
 from gradwire.runtime.interchange.importing.staged import Staged, name_result
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class GraphReader:
             with self.stage.at(path, written or None):
                 result = self._result(proto, inputs)
         except GradwireError as error:
-            raise error.at(Location(block="/".join(map(_shown, path)))) from None
+            raise error.at(Location(block="/".join(map(part_name, path)))) from None
         finally:
             self._path = around
         name_result(name, result, self.stage.so_far[before:])
@@ -216,10 +216,6 @@ class GraphReader:
             yield
         finally:
             self._names, self._path = before
-
-
-def _shown(part: Part) -> str:
-    return part if isinstance(part, str) else part.name
 
 
 def _body_of(node: NodeProto, inputs: Sequence[Item], version: int) -> FunctionProto | None:

@@ -16,7 +16,7 @@ from gradwire.blocks.names import snake_case
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.progress import advanced
 from gradwire.runtime.interchange.importing.scopes import ModuleCall as Use
-from gradwire.runtime.interchange.importing.scopes import Part
+from gradwire.runtime.interchange.importing.scopes import Part, part_name
 from gradwire.runtime.interchange.importing.staged import name_result
 from gradwire.runtime.interchange.importing.tensorflow.call import TensorFlowCall
 from gradwire.runtime.interchange.importing.tensorflow.graph import (
@@ -177,7 +177,7 @@ class GraphEvaluation:
             raise UnsupportedError(f"{node.operator} of the node {node.name!r}")
 
         module = (*frame.module, *_behind(frame.prefix, node.path[:-1]))
-        self._variables.module = tuple(_text(part) for part in frame.module)
+        self._variables.module = tuple(map(part_name, frame.module))
         call = TensorFlowCall(
             self._stage, node, node.path[-1], items, self._variables,
             FunctionRunner(self, frame, node), self._training,
@@ -318,10 +318,6 @@ def _called(node: TensorFlowNode) -> list[str]:
 def _behind(prefix: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
     """A path without a prefix, if it has that."""
     return path[len(prefix) :] if path[: len(prefix)] == prefix else path
-
-
-def _text(part: Part) -> str:
-    return part if isinstance(part, str) else part.name
 
 
 def _guarded(operator: Operator, call: TensorFlowCall) -> Item | tuple[Item, ...]:

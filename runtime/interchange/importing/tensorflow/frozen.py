@@ -27,7 +27,6 @@ _NORMALISED = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 _STATISTICS = {1: "gamma", 2: "beta", 3: "moving_mean", 4: "moving_variance"}
 _READERS = frozenset({"Identity", "ReadVariableOp", "ResourceGather"})
 _PASSING = frozenset({"Identity", "Reshape", "ExpandDims", "Transpose", "Cast"})
-_WEIGHED = frozenset(_ROLES)
 _OPERATIONS = {*_ROLES, *_NORMALISED, "Cast", "Add", "AddV2", "convolution", "add", "Reshape"}
 _OPERATIONS |= {"FusedBatchNormV3/ReadVariableOp", "separable_conv2d", "depthwise", "ExpandDims"}
 """Names of nodes that read a variable without one of its own."""
@@ -70,7 +69,7 @@ class FrozenConstants:
             return False
         if self._marked:
             return self._is_read_as_variable(node)
-        weighs = any(reader.operator in _WEIGHED for reader, _ in self._readers.get(node.name, ()))
+        weighs = any(reader.operator in _ROLES for reader, _ in self._readers.get(node.name, ()))
         return weighs and node.attributes.array("value").size > 1
 
     def _is_read_as_variable(self, node: TensorFlowNode) -> bool:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gradwire.runtime.interchange.importing.meanings.normalisation import by_length
-from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, rule
 
 if TYPE_CHECKING:
-    from gradwire.runtime.interchange.importing.onnx.operators.node import Item, Rule
+    from gradwire.runtime.interchange.importing.onnx.operators.node import Rule
     from gradwire.runtime.interchange.importing.staged import Staged
 
 _NORMS = {"L1": 1, "L2": 2, "MAX": math.inf}
@@ -49,12 +49,6 @@ def _normalizer(node: OperatorNode) -> Staged:
     return by_length(x, (x.ndim - 1,), _NORMS[kind])
 
 
-@rule("Binarizer")
-def _binarizer(node: OperatorNode) -> Staged:
-    x = node.x()
-    return node.stage.cast(x > node.number("threshold"), x.dtype)
-
-
 @rule("Imputer")
 def _imputer(node: OperatorNode) -> Staged:
     """Missing features, NaN or a number, replaced by others."""
@@ -83,11 +77,6 @@ def _one_hot_encoder(node: OperatorNode) -> Staged:
     return node.stage.cast(found, "float32")
 
 
-@rule("FeatureVectorizer")
-def _feature_vectorizer(node: OperatorNode) -> Staged:
-    return node.stage.block("Concat", *map(_float, node.values()), axis=node.x().ndim - 1)
-
-
 def _linear(node: OperatorNode, outputs: int) -> Staged:
     """Scores of a linear model, whose numbers among the attributes become variables."""
     x, stage = _float(node.x()), node.stage
@@ -113,11 +102,6 @@ def _transformed(node: OperatorNode, scores: Staged) -> Staged:
     return node.stage.block(_TRANSFORMS[kind], scores)
 
 
-@rule("LinearRegressor")
-def _linear_regressor(node: OperatorNode) -> Staged:
-    return _transformed(node, _linear(node, node.integer("targets", 1)))
-
-
 @rule("LinearClassifier")
 def _linear_classifier(node: OperatorNode) -> tuple[Staged, Staged]:
     """The labels and the scores. Labels that are texts are given by their numbers."""
@@ -133,10 +117,14 @@ def _linear_classifier(node: OperatorNode) -> tuple[Staged, Staged]:
     return best, _transformed(node, scores)
 
 
-@rule("ZipMap")
-def _zip_map(node: OperatorNode) -> Item:
-    """Scores by the names of classes: an array whose columns are the classes."""
-    return node.x()
+RULES |= {
+    "Binarizer": lambda n: n.stage.cast(n.x() > n.number("threshold"), n.x().dtype),
+    "FeatureVectorizer": lambda n: n.stage.block(
+        "Concat", *map(_float, n.values()), axis=n.x().ndim - 1
+    ),
+    "LinearRegressor": lambda n: _transformed(n, _linear(n, n.integer("targets", 1))),
+    "ZipMap": lambda n: n.x(),  # scores by the names of classes, as columns
+}
 
 
 Step: TypeAlias = "Callable[..., tuple[Staged, ...]]"

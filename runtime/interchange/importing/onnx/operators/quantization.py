@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradwire.runtime.interchange.importing.onnx.operators.node import OperatorNode, rule
+from gradwire.runtime.interchange.importing.onnx.operators.node import RULES, OperatorNode, rule
 from gradwire.runtime.interchange.importing.onnx.operators.windows import convolved
 
 if TYPE_CHECKING:
@@ -76,13 +76,6 @@ def _shifted(x: Staged, zero: Staged | None, dtype: str, behind: int = 0) -> Sta
     return wide if zero is None else wide - _wide(zero, dtype, behind)
 
 
-@rule("MatMulInteger")
-def _mat_mul_integer(node: OperatorNode) -> Staged:
-    """A vector of zero points is one a row on the left, one a column on the right."""
-    a = _shifted(node.x(0), node.get(2), "int32", behind=1)
-    return node.stage.cast(a @ _shifted(node.x(1), node.get(3), "int32"), "int32")
-
-
 @rule("QLinearMatMul")
 def _linear_mat_mul(node: OperatorNode) -> Staged:
     a = _shifted(node.x(0), node.x(2), "float64", behind=1)
@@ -101,11 +94,6 @@ def _conv(node: OperatorNode, weight: Staged, *zeros: Staged | None) -> Staged:
     return convolved(node, x, _shifted(weight, zeros[1], "float64", weight.ndim - 1))
 
 
-@rule("ConvInteger")
-def _conv_integer(node: OperatorNode) -> Staged:
-    return node.stage.cast(_conv(node, node.x(1), node.get(2), node.get(3)), "int32")
-
-
 @rule("QLinearConv")
 def _linear_conv(node: OperatorNode) -> Staged:
     """Scales and zero points of the weight, and the bias, may be one for each of its filters."""
@@ -114,3 +102,12 @@ def _linear_conv(node: OperatorNode) -> Staged:
     wide = [_wide(node.x(i), "float64", weight.ndim - 2) for i in (1, 4, 6)]
     y = y + _wide(node.x(8), "float64", weight.ndim - 2) if node.has(8) else y
     return _rounded(y * (wide[0] * wide[1]) / wide[2], node.x(7))
+
+
+RULES |= {
+    "ConvInteger": lambda n: n.stage.cast(_conv(n, n.x(1), n.get(2), n.get(3)), "int32"),
+    # A vector of zero points is one a row on the left, one a column on the right.
+    "MatMulInteger": lambda n: n.stage.cast(
+        _shifted(n.x(0), n.get(2), "int32", 1) @ _shifted(n.x(1), n.get(3), "int32"), "int32"
+    ),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,20 +22,14 @@ from gradwire.runtime.interchange.importing.staged import put
 if TYPE_CHECKING:
     from gradwire.runtime.interchange.importing.staged import Staged
 
+Spans: TypeAlias = "tuple[tuple[int, ...], list[tuple[int, int]], tuple[int, ...]]"
+"""Stride, padding and dilation along the axes after the batch and the channels."""
 MAX_PLACES = 2**26
 """Elements in all windows along an axis."""
 
 
-class OnnxWindows(NamedTuple):
-    """How windows lie over the axes after the batch and the channels, as meanings take it."""
-
-    stride: tuple[int, ...]
-    padding: list[tuple[int, int]]
-    dilation: tuple[int, ...]
-
-
-def windows_of(node: OperatorNode, size: Sequence[int]) -> OnnxWindows:
-    """The windows of a node. Raises UnsupportedError where its numbers don't fit each other."""
+def _spans(node: OperatorNode, size: Sequence[int]) -> Spans:
+    """How windows lie. Raises UnsupportedError where the numbers of a node don't fit each other."""
     rank = len(size)
     stride, dilation = (node.integers(key) or (1,) * rank for key in ("strides", "dilations"))
     lengths = node.x().shape[2:]
@@ -57,7 +51,7 @@ def windows_of(node: OperatorNode, size: Sequence[int]) -> OnnxWindows:
     for n, ends, k in zip(lengths, padding, size, strict=True):
         if (n + max(ends[0], 0) + max(ends[1], 0)) * k > MAX_PLACES:
             raise node.unsupported(f"windows of {k} elements over {n} with padding {ends}")
-    return OnnxWindows(stride, padding, dilation)
+    return stride, padding, dilation
 
 
 def _pads(node: OperatorNode, rank: int) -> list[tuple[int, int]]:
@@ -72,7 +66,7 @@ def convolved(node: OperatorNode, x: Staged, weight: Staged, bias: Staged | None
     """The convolution that a node says, of values."""
     if weight.ndim != x.ndim:
         raise node.unsupported(f"a weight of {weight.ndim} axes for x of {x.ndim}")
-    how = windows_of(node, weight.shape[2:])
+    how = _spans(node, weight.shape[2:])
     return windows.conv(x, weight, bias, *how, groups=node.integer("group", 1))
 
 
@@ -80,7 +74,7 @@ def convolved(node: OperatorNode, x: Staged, weight: Staged, bias: Staged | None
 def _conv_transpose(node: OperatorNode) -> Staged:
     """``output_shape`` or SAME say the lengths of the result, and so the padding."""
     x, weight, automatic = node.x(0), node.x(1), node.text("auto_pad", "NOTSET")
-    stride, padding, dilation = windows_of(node, weight.shape[2:])
+    stride, padding, dilation = _spans(node, weight.shape[2:])
     lengths = node.integers("output_shape")
     if lengths is None and automatic.startswith("SAME"):
         lengths = tuple(n * s for n, s in zip(x.shape[2:], stride, strict=True))
@@ -106,7 +100,7 @@ def _pooled(kind: str, node: OperatorNode, x: Staged) -> Staged:
     """The pooling that a node says, of a value."""
     size, ceil = _size(node), bool(node.integer("ceil_mode"))
     counted = kind != "Avg" or bool(node.integer("count_include_pad"))
-    return windows.pool(kind, x, size, *windows_of(node, size), ceil, counted)
+    return windows.pool(kind, x, size, *_spans(node, size), ceil, counted)
 
 
 @rule("MaxPool")
@@ -120,7 +114,7 @@ def _max_pool(node: OperatorNode) -> tuple[Staged, Staged | None]:
 def _places_of_largest(node: OperatorNode, x: Staged, counts: Sequence[int]) -> Staged:
     """Where the largest of each window is in x, for so many windows along each axis."""
     size, lengths = _size(node), x.shape[2:]
-    stride, padding, dilation = windows_of(node, size)
+    stride, padding, dilation = _spans(node, size)
     if math.prod(size) > MAX_PARTS:
         raise node.unsupported(f"indices of windows of {math.prod(size)} elements")
     given = zip(counts, stride, dilation, size, lengths, padding, strict=True)
@@ -169,7 +163,7 @@ RULES |= {
     "Conv": lambda n: convolved(n, n.x(0), n.x(1), n.get(2)),
     "AveragePool": lambda n: _pooled("Avg", n, n.x()),
     "LpPool": lambda n: windows.norm_pool(
-        _order(n), n.x(), _size(n), *windows_of(n, _size(n)), bool(n.integer("ceil_mode"))
+        _order(n), n.x(), _size(n), *_spans(n, _size(n)), bool(n.integer("ceil_mode"))
     ),
     "GlobalAveragePool": lambda n: windows.pool_everywhere("Mean", n.x()),
     "GlobalMaxPool": lambda n: windows.pool_everywhere("Max", n.x()),

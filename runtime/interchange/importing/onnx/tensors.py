@@ -32,11 +32,8 @@ DTYPES = {
 CODES = {name: code for code, name in DTYPES.items()}
 EXTERNAL = 1
 """The data location of a tensor whose numbers lie in another file."""
-_FIELDS = {
-    "float32": "float_data",
-    "float64": "double_data",
-    "int64": "int64_data",
-} | dict.fromkeys(("uint32", "uint64"), "uint64_data")
+_FIELDS = {"float32": "float_data", "float64": "double_data", "int64": "int64_data"}
+_FIELDS |= dict.fromkeys(("uint32", "uint64"), "uint64_data")
 
 
 def array_of(tensor: TensorProto, folder: Path | None = None) -> Array:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gradwire.blocks.limits import MAX_INSTANCES
 from gradwire.runtime.interchange.importing.imported import UnsupportedError
 from gradwire.runtime.interchange.importing.meanings.shapes import move, squeeze
 from gradwire.runtime.interchange.importing.onnx.operators.node import (
@@ -22,8 +23,6 @@ from gradwire.runtime.interchange.importing.staged import Staged
 Values: TypeAlias = Mapping[str, Staged]
 UNROLLED = 4
 """Loops of at most as many steps become blocks for each of them."""
-MAX_STEPS = 1_000_000
-"""Steps of a loop."""
 MAX_UNROLLED = 1_000
 """Steps of a loop that no Scan can express."""
 
@@ -81,22 +80,17 @@ def _loop_as_scan(node: OperatorNode, steps: int) -> tuple[Item, ...] | None:
         carried = zip(state, values, strict=False)
         if not (_is_true(goes_on) and all(_are_alike(now[key], x) for key, x in carried)):
             raise node.unsupported("its steps are not alike")
-        if steps > MAX_STEPS:
-            raise _TooLongError(node.operator, f"a loop of {steps} steps")
         return values
 
-    index = node.stage.constant(np.arange(min(steps, MAX_STEPS), dtype=np.int64))
+    index = node.stage.constant(np.arange(min(steps, MAX_INSTANCES), dtype=np.int64))
     values = {key: _value(node, item) for key, item in state.items()}
     try:
-        return _as_scan(node, index.size, step, values, {"step": index})
-    except _TooLongError:
-        raise
+        found = _as_scan(node, index.size, step, values, {"step": index})
     except UnsupportedError:
         return None
-
-
-class _TooLongError(UnsupportedError):
-    """A loop runs for so long that no other form of it helps."""
+    if steps > MAX_INSTANCES:
+        raise node.unsupported(f"a loop of {steps} steps")
+    return found
 
 
 def _unrolled_loop(node: OperatorNode, limit: int | None) -> tuple[Item, ...]:
@@ -146,7 +140,7 @@ def _scan(node: OperatorNode) -> tuple[Item, ...]:
     axes = node.integers("scan_input_axes") or (0,) * count
     directions = node.integers("scan_input_directions") or (0,) * count
     steps = {x.shape[axis] for x, axis in zip(inputs, axes, strict=True)}
-    if len(steps) != 1 or max(steps) > MAX_STEPS or not max(steps):
+    if len(steps) != 1 or max(steps) > MAX_INSTANCES or not max(steps):
         raise node.unsupported(f"over inputs of {sorted(steps)} steps")
     given = zip(inputs, axes, directions, strict=True)
     over = [_turned(move(x, axis, 0), back) for x, axis, back in given]

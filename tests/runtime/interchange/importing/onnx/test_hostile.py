@@ -16,25 +16,13 @@ from gradwire.runtime.interchange.importing.onnx import reading
 from gradwire.runtime.interchange.importing.onnx.importing import import_onnx
 from gradwire.runtime.interchange.importing.onnx.recognition import is_onnx
 from tests.runtime.interchange.importing.onnx.models import model_of, numbers
+from tests.runtime.interchange.importing.tensorflow.test_hostile import field
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 NONSENSE = "can't be imported|don't fit|[Ss]hape|axis|axes|wrong|Expected"
 PLAIN = "g (float[3] x) => (float[3] y) { y = Relu (x) }"
-
-
-def field(number: int, content: bytes) -> bytes:
-    """A field of bytes of a protobuf message."""
-    length, size = b"", len(content)
-    while True:
-        length += bytes([size & 127 | (128 if size > 127 else 0)])
-        size >>= 7
-        if not size:
-            break
-    tag = number << 3 | 2
-    head = bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7])
-    return head + length + content
 
 
 def refused(tmp_path: Path, model: ModelProto | bytes, match: str) -> None:

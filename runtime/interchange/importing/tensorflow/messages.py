@@ -15,9 +15,7 @@ Message: TypeAlias = Any
 MOST = {"fields": 5_000_000}
 """What a file may have."""
 _PACKAGE = "gradwire.tensorflow"
-_SCALARS = {"string": 9, "bytes": 12, "int64": 3, "int32": 5, "float": 2, "double": 1, "bool": 8}
-_SCALARS |= {"uint32": 13, "uint64": 4, "fixed32": 7}
-_MESSAGE, _ONE, _MANY = 11, 1, 3
+_ONE, _MANY = 1, 3
 
 TABLE: dict[str, str] = {
     "SavedModel": "2 meta_graphs MetaGraph*",
@@ -100,15 +98,15 @@ def _describe(message: Message, kind: str) -> None:
             title = name.capitalize() + "Entry"
             entry = message.nested_type.add(name=title)
             entry.options.map_entry = True
-            entry.field.add(name="key", number=1, label=_ONE, type=_SCALARS["string"])
+            _set_type(entry.field.add(name="key", number=1, label=_ONE), "string")
             _set_type(entry.field.add(name="value", number=2, label=_ONE), type_)
-            field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{kind}.{title}"
-        else:
-            _set_type(field, type_)
+            type_ = f"{kind}.{title}"
+        _set_type(field, type_)
 
 
 def _set_type(field: Message, type_: str) -> None:
-    if type_ in TABLE:
-        field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{type_}"
-    else:
-        field.type = _SCALARS[type_]
+    """A scalar type has a small first letter, a message a capital one."""
+    scalar = type_[0].islower()
+    field.type = field.Type.Value(f"TYPE_{type_.upper() if scalar else 'MESSAGE'}")
+    if not scalar:
+        field.type_name = f".{_PACKAGE}.{type_}"

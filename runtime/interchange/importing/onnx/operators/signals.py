@@ -98,20 +98,15 @@ def _mel_weights(node: OperatorNode) -> Staged:
     """Triangles evenly spread over the mel scale, (spectrogram, mel)."""
     bins, length, rate = (node.known_integer(i) for i in range(3))
     low, high = (float(node.known(i).item()) for i in (3, 4))
-    spectrum = require_small(node, (length // 2 + 1, max(bins, 0)))[0]
+    spectrum, _ = require_small(node, (length // 2 + 1, max(bins, 0)))
     edges = _mel(low) + np.arange(bins + 2) * (_mel(high) - _mel(low)) / (bins + 2)
     hertz = 700 * (10 ** (edges / 2595) - 1)
     places = np.floor((length + 1) * hertz / rate).astype(np.int64)
-    weights = np.zeros((spectrum, bins))
-    at = np.arange(spectrum)
-    for i, (left, centre, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
-        if left == centre:
-            weights[centre, i] = 1
-        rising, falling = (at >= left) & (at <= centre), (at >= centre) & (at < right)
-        if left < centre:
-            weights[rising, i] = (at[rising] - left) / (centre - left)
-        if centre < right:
-            weights[falling, i] = (right - at[falling]) / (right - centre)
+    left, centre, right = places[:-2], places[1:-1], places[2:]
+    at = np.arange(spectrum)[:, None]
+    rising = (at - left) / np.maximum(centre - left, 1)
+    falling = (right - at) / np.maximum(right - centre, 1)
+    weights = np.where(at == centre, 1, np.maximum(np.minimum(rising, falling), 0))
     dtype = node.dtype("output_datatype", "float32")
     return node.stage.constant(weights.astype(dtype))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttribu
 
 from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall
 from gradwire.runtime.interchange.importing.mxnet.operators import OPERATORS
+from gradwire.runtime.interchange.importing.mxnet.symbol import SymbolNode
 from tests.runtime.interchange.importing.rows import formulas
 from tests.runtime.interchange.importing.rows.formulas import Formula, of
 
@@ -32,9 +32,8 @@ UNREACHED = dict.fromkeys(
 
 def _put_up(row: str, given: Given, inputs: list[Staged], formula: Formula) -> Any:
     texts = {key: str(value) for key, value in formula.attributes.items()}
-    node: Any = SimpleNamespace(
-        name="n", operator=row, inputs=inputs, attributes=MXNetAttributes("n", texts)
-    )
+    entries: Any = tuple(inputs)
+    node = SymbolNode(row, "n", texts, entries)
     return OPERATORS[row](
         MXNetCall(given.stage, node, "node", lambda number, shape: inputs[number])
     )

@@ -45,7 +45,7 @@ NEW: list[tuple[str, str, Any, Any]] = [
     ("mxnet", "broadcast_logaddexp", lambda c: el.log_add_exp(c.x(0), c.x(1)),
      of(torch.logaddexp, "matrix", "four")),
     ("mxnet", "roll",
-     lambda c: shapes.roll(c.x(), *map(c.attributes.wholes, ("shift", "axis"))),
+     lambda c: shapes.roll(c.x(), *map(c.node.wholes, ("shift", "axis"))),
      of(lambda x: x.roll(2, 1), "cube", shift=2, axis=1)),
     ("keras", "Tril", lambda c: shapes.band(c.x(), None, 0), of(torch.tril, "matrix")),
     ("keras", "Sinc", lambda c: el.sinc(c.x()), of(torch.sinc, "matrix")),

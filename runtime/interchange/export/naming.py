@@ -83,7 +83,8 @@ class Naming:
 
     def _port(self, value: Value, use: InstancePath) -> str | None:
         """The port that is named in ``use``: in the page itself rather than in one below."""
-        inside = [port.relative_to(use) for port in self._ports.get(value, ()) if _below(port, use)]
+        ports = self._ports.get(value, ())
+        inside = [port.relative_to(use) for port in ports if port.is_inside(use)]
         if not inside:
             return None
         port = min(inside, key=lambda port: port.block.count("/"))
@@ -102,7 +103,3 @@ class Naming:
             if path.is_inside(step) and loop.is_inside(use):
                 path = path.relative_to(step).within(loop)
         return path.relative_to(use)
-
-
-def _below(port: PortPath, use: InstancePath) -> bool:
-    return port.is_inside(use)

@@ -56,53 +56,44 @@ class _Optimiser:
         return rate_of(self.rule, "lr") != "lr"
 
 
+@dataclass(eq=False)
 class TorchRecipe:
     """Writes the class that trains a model.
 
     ``names`` says how the model reaches each variable, ``fresh`` gives names to classes.
     """
 
-    def __init__(
-        self,
-        content: ExportContent,
-        recipe: Recipe,
-        names: Mapping[str, str],
-        fresh: Callable[[str], str],
-    ) -> None:
-        self._fresh = fresh
-        self._content = content
-        self._recipe = recipe
-        self._names = names
-        self._counted = content.program.trace.step is not None
-        attributes = Names(set(_TAKEN))
-        leaves = content.program.leaves
-        self._rules = [
-            _Optimiser(
-                rule,
-                attributes.fresh(rule.rule.name),
-                rule.rule.method.why_not_torch(
-                    {leaves[path].value.dtype for path in rule.variables}
-                ),
-            )
-            for rule in recipe.rules
-        ]
-        self._averages = [
-            (average, pairs, attributes.fresh(average.name)) for average, pairs in recipe.averages
+    content: ExportContent
+    recipe: Recipe
+    names: Mapping[str, str]
+    fresh: Callable[[str], str]
+
+    def __post_init__(self) -> None:
+        self.counted = self.content.program.trace.step is not None
+        attributes, leaves = Names(set(_TAKEN)), self.content.program.leaves
+        self.rules = []
+        for rule in self.recipe.rules:
+            name, method = attributes.fresh(rule.rule.name), rule.rule.method
+            why = method.why_not_torch({leaves[path].value.dtype for path in rule.variables})
+            self.rules.append(_Optimiser(rule, name, why))
+        self.averages = [
+            (average, pairs, attributes.fresh(average.name))
+            for average, pairs in self.recipe.averages
         ]
 
     def source(self) -> list[str]:
         """The optimisers that torch.optim lacks, and the class."""
         written = []
         lines = ["self.model, self.batch = model, batch", "self.step = self.round = 0"]
-        for rule in self._rules:
+        for rule in self.rules:
             called = f"torch.optim.{rule.method.title()}"
             if rule.own:
-                called = self._fresh(rule.method.title())
+                called = self.fresh(rule.method.title())
                 written.append(_optimiser(called, rule))
             lines.append(f"self.{rule.name} = {self._made(rule, called)}")
             if rule.scheduled:
                 lines.append(f"self.{rule.name}_updates = 0")
-        for average, _, name in self._averages:
+        for average, _, name in self.averages:
             if average.start != "initial":
                 lines.append(f"self.{name}_updates, self.{name}_totals = 0, {{}}")
         parts = [
@@ -112,7 +103,7 @@ class TorchRecipe:
             *deeper(lines),
             "",
             *self._backward(),
-            *(line for rule in self._rules for line in self._update(rule)),
+            *(line for rule in self.rules for line in self._update(rule)),
             "",
             *self._round(),
         ]
@@ -123,7 +114,7 @@ class TorchRecipe:
         method = rule.method
         groups: dict[tuple[float, float], list[str]] = {}
         for path in rule.resolved.variables:
-            groups.setdefault(rule.resolved.numbers_of(path), []).append(self._names[path])
+            groups.setdefault(rule.resolved.numbers_of(path), []).append(self.names[path])
         if len(groups) == 1:
             (((lr, decay), members),) = groups.items()
             parameters = self._parameters(members)
@@ -147,14 +138,14 @@ class TorchRecipe:
         first = members[0].split(".")
         for depth in range(len(first)):
             inside = ".".join([*first[:depth], ""]) if depth else ""
-            if {name for name in self._names.values() if name.startswith(inside)} == set(members):
+            if {name for name in self.names.values() if name.startswith(inside)} == set(members):
                 return f"{'.'.join(['model', *first[:depth]])}.parameters()"
         return listed("[", [f"model.{name}" for name in members], "]", 60)
 
     def _backward(self) -> list[str]:
-        step = ", self.step" if self._counted else ""
+        step = ", self.step" if self.counted else ""
         parameters = 'parameters = [p for group in optimizer.param_groups for p in group["params"]]'
-        if all(rule.rule.accumulate == 1 for rule in self._rules):
+        if all(rule.rule.accumulate == 1 for rule in self.rules):
             signature = "def backward(self, optimizer, heads):"
             lines = [
                 '"""The losses of a pass with new data; an optimiser gets their gradients."""',
@@ -227,17 +218,17 @@ class TorchRecipe:
         return lines
 
     def _round(self) -> list[str]:
-        simultaneous = self._recipe.training.order == "simultaneous"
+        simultaneous = self.recipe.training.order == "simultaneous"
         lines = ['"""One round; the losses before their updates."""', "self.round += 1"]
         lines.append("losses = {}")
         turns = []
-        for rule in self._rules:
+        for rule in self.rules:
             update = f"self.{rule.name}.step()"
             update = f"self.update_{rule.name}()" if self._before(rule) else update
             again = self._pass(rule)
             turns.append(Turn(rule.rule, [again], update, [again, update]))
         lines += turn_lines(turns, simultaneous, "self.round")
-        for average, pairs, name in self._averages:
+        for average, pairs, name in self.averages:
             own = list(self._average(average, pairs, name))
             lines += every_nth(average.every, own, "self.round")
         lines.append("return losses")
@@ -259,7 +250,7 @@ class TorchRecipe:
         if average.start == "first_update":
             decay = f"(0.0 if self.{name}_updates == 1 else {average.decay!r})"
         yield f"with torch.no_grad():  # the average {remark(average.name)} of trained variables"
-        members = [f"(self.model.{self._names[a]}, self.model.{self._names[b]})" for a, b in pairs]
+        members = [f"(self.model.{self.names[a]}, self.model.{self.names[b]})" for a, b in pairs]
         loop = listed("for source, target in [", members, "]:", 80)
         yield from (INDENT + line for line in loop.split("\n"))
         if average.start == "zero_debiased":

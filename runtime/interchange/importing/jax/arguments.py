@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.interchange.importing.jax.jaxprs import is_float
 
 if TYPE_CHECKING:
     from jax import Array as JaxArray
@@ -58,31 +59,23 @@ def read_arguments(function: Callable[..., object], arguments: Sequence[object])
     """
     import jax
 
-    found, tree = jax.tree_util.tree_flatten_with_path(tuple(arguments), is_leaf=_is_none)
+    found, tree = jax.tree_util.tree_flatten_with_path(
+        tuple(arguments), is_leaf=lambda value: value is None
+    )
     names = _names(function, len(arguments))
     leaves, places = [], []
     for place, (path, value) in enumerate(found):
-        if not _is_array(value):
+        if not isinstance(value, jax.Array | np.ndarray | np.generic):
             continue
         first, *keys = path
         own = tuple(key_text(key) for key in keys)
-        variable = first.idx == 0 and str(value.dtype).startswith(("float", "bfloat"))
+        variable = first.idx == 0 and is_float(value.dtype)
         named = (names[first.idx], *own)
         if variable and own and not own[0].isdecimal():
             named = own
         leaves.append(ArgumentLeaf(named, jax.numpy.asarray(value), variable))
         places.append(place)
     return TracedArguments(_unprefixed(leaves), places, [value for _, value in found], tree)
-
-
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-def _is_array(value: object) -> bool:
-    import jax
-
-    return isinstance(value, jax.Array | np.ndarray | np.generic)
 
 
 def _names(function: Callable[..., object], count: int) -> list[str]:
@@ -121,7 +114,7 @@ def named_results(results: object) -> Mapping[str, JaxArray]:
     found = jax.tree_util.tree_flatten_with_path(results)[0]
     named = {_result_name([key_text(key) for key in path]): value for path, value in found}
     first = next(iter(named), "")
-    if first in ("out", "out_0") and _is_single_float(named[first]):
+    if first in ("out", "out_0") and named[first].size == 1 and is_float(named[first].dtype):
         return {"loss": named[first]} | {n: x for n, x in named.items() if n != first}
     return named
 
@@ -129,7 +122,3 @@ def named_results(results: object) -> Mapping[str, JaxArray]:
 def _result_name(path: list[str]) -> str:
     name = "/".join(path)
     return f"out_{name}" if name[:1].isdecimal() else name or "out"
-
-
-def _is_single_float(x: JaxArray) -> bool:
-    return x.size == 1 and str(x.dtype).startswith(("float", "bfloat"))

@@ -34,7 +34,7 @@ from gradwire.runtime.interchange.importing.jax.recorded import JaxRegions
 from gradwire.runtime.interchange.importing.jax.walking import ProgramWalk
 from gradwire.runtime.interchange.importing.options import DEFAULTS, ImportOptions, conclude
 from gradwire.runtime.interchange.importing.stage import Stage
-from gradwire.runtime.progress_bars import Bar, bar
+from gradwire.runtime.progress_bars import bar
 
 if TYPE_CHECKING:
     from jax import Array as JaxArray
@@ -182,50 +182,38 @@ def capture_jax(
     else is fixed. If the result is a single float, or the first of several results is one, it is
     the loss. With ``check``, JAX runs the function once, and a remark compares the results.
     """
-    with bar(f"Capturing {_title(function)}") as shown:
-        return _captured(function, arguments, options, shown, check=check)
-
-
-def _captured(
-    function: Callable[..., object],
-    arguments: tuple[object, ...],
-    options: ImportOptions,
-    shown: Bar,
-    *,
-    check: bool,
-) -> Imported:
     import jax
 
-    read = read_arguments(function, arguments)
-    stage = Stage(_title(function), shown)
-    program, shape = jax.make_jaxpr(lambda arrays: read.call(function, arrays), return_shape=True)(
-        [leaf.array for leaf in read.leaves]
-    )
-    leaves = [_leaf(stage, leaf) for leaf in read.leaves]
-    regions = JaxRegions(stage)
-    results = ProgramWalk(stage, regions).run(program, leaves)
-    stage.settle()
-    names = list(named_results(shape))
-    outputs = {
-        name: x.wide(stage)
-        for name, x in zip(names, results, strict=True)
-        if isinstance(x, LazyBroadcast)
-    }
-    for name, x in zip(names, results, strict=True):
-        if isinstance(x, OpaqueOutput):
-            stage.remark("lost", f"{name} is complex: no block carries it.")
-    chosen = options.loss or ("loss" if "loss" in names else "")
-    arrays = [leaf.array for leaf in read.leaves]
-    regions.finish(program, arrays, names.index(chosen) if chosen in names else None)
-    imported = conclude(stage, outputs, replace(options, loss=chosen))
-    if not check:
-        return imported
-    shown.move(note="operations, compared with JAX")
-    try:
-        found = compare_with_jax(function, read, imported)
-    except RunError as error:
-        found = Comparison(system="JAX", unchecked=str(error)[:MAX_LINE])
-    return with_comparison(imported, found)
+    with bar(f"Capturing {_title(function)}") as shown:
+        read = read_arguments(function, arguments)
+        stage = Stage(_title(function), shown)
+        arrays = [leaf.array for leaf in read.leaves]
+        trace = jax.make_jaxpr(lambda arrays: read.call(function, arrays), return_shape=True)
+        program, shape = trace(arrays)
+        leaves = [_leaf(stage, leaf) for leaf in read.leaves]
+        regions = JaxRegions(stage)
+        results = ProgramWalk(stage, regions).run(program, leaves)
+        stage.settle()
+        names = list(named_results(shape))
+        outputs = {
+            name: x.wide(stage)
+            for name, x in zip(names, results, strict=True)
+            if isinstance(x, LazyBroadcast)
+        }
+        for name, x in zip(names, results, strict=True):
+            if isinstance(x, OpaqueOutput):
+                stage.remark("lost", f"{name} is complex: no block carries it.")
+        chosen = options.loss or ("loss" if "loss" in names else "")
+        regions.finish(program, arrays, names.index(chosen) if chosen in names else None)
+        imported = conclude(stage, outputs, replace(options, loss=chosen))
+        if not check:
+            return imported
+        shown.move(note="operations, compared with JAX")
+        try:
+            found = compare_with_jax(function, read, imported)
+        except RunError as error:
+            found = Comparison(system="JAX", unchecked=str(error)[:MAX_LINE])
+        return with_comparison(imported, found)
 
 
 def _title(function: Callable[..., object]) -> str:

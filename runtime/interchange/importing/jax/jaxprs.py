@@ -97,6 +97,11 @@ def dtype_of(atom: Atom) -> str:
     return str(getattr(dtype, "name", dtype))
 
 
+def is_float(dtype: object) -> bool:
+    """Whether numbers of a dtype may carry gradient."""
+    return str(getattr(dtype, "name", dtype)).startswith(("float", "bfloat"))
+
+
 def evaluate(equation: Equation, arguments: Sequence[JaxArray]) -> list[JaxArray]:
     """The outputs of an equation, computed by JAX; the arguments may be its tracers."""
     found = equation.primitive.get_bind_params(equation.params)

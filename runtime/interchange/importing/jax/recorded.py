@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     evaluate,
     has_stop,
     held,
+    is_float,
     is_literal,
     live_equations,
     open_program,
@@ -38,7 +39,6 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     staged,
 )
 from gradwire.runtime.interchange.importing.jax.places import origin
-from gradwire.runtime.interchange.importing.jax.rules import is_float
 
 if TYPE_CHECKING:
     from jax import Array as JaxArray
@@ -77,7 +77,7 @@ def arriving(
         place: {
             j: jnp.zeros(atoms[place][i].aval.shape, dtype_of(atoms[place][i]))
             for j, i in enumerate(outputs)
-            if is_float(atoms[place][i])
+            if is_float(atoms[place][i].aval.dtype)
         }
         for place, outputs in places.items()
     }
@@ -151,7 +151,7 @@ class JaxRegion:
     given: Sequence[Array]
     outputs: Sequence[int]
     """The equation's outputs that the block gives."""
-    parameters: dict[str, JaxArray]  #
+    parameters: dict[str, Any]
     made: Staged
     first: int = 0
     """The number of the block's first input that the function takes."""
@@ -292,7 +292,7 @@ class JaxRegions:
         self, region: JaxRegion, name: str, inputs: Sequence[Staged], outputs: Sequence[Atom]
     ) -> JaxRegion:
         """The region with all that is known before gradients come."""
-        floats = [i + region.first for i, x in enumerate(region.given) if _is_float(x)]
+        floats = [i + region.first for i, x in enumerate(region.given) if is_float(x.dtype)]
         seen = [_seen(self._stage.example(x)) for x in inputs]
         arrays = {"seen": np.array(seen, np.float64)}
         if not region.first:
@@ -307,10 +307,7 @@ class JaxRegions:
             "operation": name,
             "takes": tuple((x.dtype, x.shape) for x in inputs),
             "gives": tuple((block_dtype(dtype_of(x)), tuple(x.aval.shape)) for x in outputs),
-            "depends": tuple(
-                tuple(floats if dtype_of(x).startswith(("float", "bfloat")) else ())
-                for x in outputs
-            ),
+            "depends": tuple(tuple(floats if is_float(x.aval.dtype) else ()) for x in outputs),
             "keeps_value": bool(region.first),
             "arrays": {key: Tensor(array) for key, array in arrays.items()},
         }
@@ -321,7 +318,7 @@ def _complete(region: JaxRegion, arrived: Mapping[int, JaxArray]) -> None:
     """Note what arrived at outputs, by their numbers in the block, and what that becomes."""
     import jax
 
-    floats = [i for i, x in enumerate(region.given) if _is_float(x)]
+    floats = [i for i, x in enumerate(region.given) if is_float(x.dtype)]
     outputs = sorted(arrived)
 
     def of_floats(*numbers: JaxArray) -> list[JaxArray]:
@@ -388,10 +385,6 @@ def _name(equation: Equation) -> str:
 
 def _is_carried(atom: Atom) -> bool:
     return dtype_of(atom) in DTYPES or dtype_of(atom) == "bfloat16"
-
-
-def _is_float(array: JaxArray) -> bool:
-    return str(array.dtype).startswith(("float", "bfloat"))
 
 
 def _numbers(array: JaxArray, atom: Atom) -> Array:

@@ -22,6 +22,7 @@ from gradwire.runtime.interchange.importing.jax.jaxprs import (
     dtype_of,
     evaluate,
     function_of,
+    is_float,
     open_program,
     staged,
 )
@@ -59,7 +60,7 @@ class Probe:
     @property
     def floats(self) -> list[int]:
         """The numbers of the inputs that may get gradient."""
-        return [i for i, atom in enumerate(self.equation.invars) if is_float(atom)]
+        return [i for i, atom in enumerate(self.equation.invars) if is_float(atom.aval.dtype)]
 
     @property
     def is_derivative(self) -> bool:
@@ -128,7 +129,7 @@ class Probe:
             for index, array in zip(self.floats, arrays, strict=True):
                 every[index] = array
             pairs = zip(function(*every), self.equation.outvars, strict=True)
-            return [x for x, atom in pairs if is_float(atom)]
+            return [x for x, atom in pairs if is_float(atom.aval.dtype)]
 
         return outputs
 
@@ -138,7 +139,7 @@ class Probe:
         return [
             (size * draw.standard_normal(atom.aval.shape)).astype(dtype_of(atom))
             for atom in self.equation.outvars
-            if is_float(atom)
+            if is_float(atom.aval.dtype)
         ]
 
     def _ruled(self, *arrays: JaxArray) -> list[JaxArray]:
@@ -155,7 +156,7 @@ class Probe:
             if by_jvp:
                 primals = [point[i] for i in self.floats]
                 return jax.jvp(self.of_floats(self._ruled, point), primals, list(tangents))[1]
-            outputs = [x for x in self.equation.outvars if is_float(x)]
+            outputs = [x for x in self.equation.outvars if is_float(x.aval.dtype)]
             like = [jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype) for x in outputs]
             transposed = jax.linear_transpose(self.back(self._ruled, point), *like)
             return transposed(tuple(tangents))
@@ -167,11 +168,6 @@ class Probe:
     def _passes(self, point: Sequence[JaxArray], size: float) -> bool:
         (gradient,) = self.gradients(self._ruled, point, size / 10)
         return _alike(gradient, self.given(point, size / 10)[0])
-
-
-def is_float(atom: Atom) -> bool:
-    """Whether a value may carry gradient."""
-    return dtype_of(atom).startswith(("float", "bfloat"))
 
 
 def _alike(a: Array, b: Array) -> bool:
@@ -191,7 +187,7 @@ def with_rule(
     """The outputs of a function with a rule of its own, and with the gradient that it says."""
     outputs = walk.run(program, inputs)
     wires = [x for x in inputs if isinstance(x, LazyBroadcast)]
-    if len(wires) != len(inputs) or not any(is_float(atom) for atom in equation.outvars):
+    if len(wires) != len(inputs) or not any(is_float(atom.aval.dtype) for atom in equation.outvars):
         return outputs
     probe = Probe(equation, program, _points(walk, equation, wires))
     if not probe.floats or probe.is_derivative:
@@ -218,7 +214,7 @@ def _points(
         point = []
         for atom, example in zip(equation.invars, examples, strict=True):
             base = _drawn(draw, atom) if example is None else example
-            moved = base + shift * _drawn(draw, atom) if is_float(atom) else base
+            moved = base + shift * _drawn(draw, atom) if is_float(atom.aval.dtype) else base
             point.append(np.asarray(moved, dtype_of(atom)))
         points.append(point)
     return points
@@ -231,7 +227,11 @@ def _example(walk: ProgramWalk, x: LazyBroadcast) -> JaxArray | None:
 
 
 def _drawn(draw: np.random.Generator, atom: Atom) -> Array:
-    return draw.standard_normal(atom.aval.shape) if is_float(atom) else np.zeros(atom.aval.shape)
+    return (
+        draw.standard_normal(atom.aval.shape)
+        if is_float(atom.aval.dtype)
+        else np.zeros(atom.aval.shape)
+    )
 
 
 def _block(walk: ProgramWalk, probe: Probe, name: str, value: Staged, x: Staged) -> Staged | None:
@@ -279,7 +279,7 @@ def _as_it_is(
         tangents = iter(walk.run(program, [staged(x) for x in [*fixed, *moving]]))
     outputs: list[Operand] = []
     for value, atom in zip(values, atoms, strict=True):
-        if is_float(atom):
+        if is_float(atom.aval.dtype):
             tangent = walk.wire(next(tangents), probe.equation).wide(stage)
             value = stage.block("StraightThrough", value, tangent, name=name)
         outputs.append(staged(value))

@@ -210,7 +210,9 @@ class ProgramWalk:
         with self.stage.operation(name):
             found = WHOLE[name](self.stage, equation.params, *(x.wide(self.stage) for x in wires))
         several = [found] if not isinstance(found, list | tuple) else found
-        return [staged(self._exact(equation, i, x)) for i, x in enumerate(several)]
+        exact = [self._fitting(equation, i, x, shapes[i]) for i, x in enumerate(several)]
+        assert [x.shape for x in exact] == shapes[: len(exact)], name
+        return [staged(x) for x in exact]
 
     def _computed(self, equation: Equation, inputs: list[Operand]) -> list[Operand] | None:
         """What JAX makes of numbers that are known, where blocks need not do it."""
@@ -237,7 +239,3 @@ class ProgramWalk:
         """An output with the dtype that JAX has; its shape broadcasts to JAX's."""
         assert np.broadcast_shapes(x.shape, shape) == shape, equation.primitive.name
         return self.stage.cast(x, block_dtype(dtype_of(equation.outvars[index])))
-
-    def _exact(self, equation: Equation, index: int, x: Staged) -> Staged:
-        assert x.shape == equation.outvars[index].aval.shape, equation.primitive.name
-        return self._fitting(equation, index, x, x.shape)

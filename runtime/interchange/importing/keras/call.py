@@ -159,5 +159,5 @@ class LayerCall:
 
 
 Result: TypeAlias = "Staged | tuple[Staged, ...]"
-Operator: TypeAlias = Callable[[LayerCall], "Staged | tuple[Staged, ...]"]
+Operator: TypeAlias = Callable[[LayerCall], Result]
 """Puts up the blocks of a layer and gives its outputs."""

@@ -18,7 +18,7 @@ from gradwire.runtime.interchange.importing.staged import Staged, put
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator
+    from gradwire.runtime.interchange.importing.keras.call import LayerCall, Operator, Result
 
 
 _AUGMENTING = (
@@ -314,17 +314,14 @@ def _run(
     return stage.transpose(found["y"], (1, 0, 2)), [found[name] for name in names]
 
 
-def _recurrent(kind: str) -> Operator:
-    def recur(call: LayerCall) -> Staged | tuple[Staged, ...]:
-        y, states = _run(call, call.config, kind, _initial(call), "cell", _KINDS[kind][2])
-        if call.config.flag("return_sequences", False):
-            backwards = call.config.flag("go_backwards", False)
-            out = put("Flip", y, axis=1) if backwards else y
-        else:
-            out = states[0]
-        return (out, *states) if call.config.flag("return_state", False) else out
-
-    return recur
+def _recurrent(kind: str, call: LayerCall) -> Result:
+    y, states = _run(call, call.config, kind, _initial(call), "cell", _KINDS[kind][2])
+    if call.config.flag("return_sequences", False):
+        backwards = call.config.flag("go_backwards", False)
+        out = put("Flip", y, axis=1) if backwards else y
+    else:
+        out = states[0]
+    return (out, *states) if call.config.flag("return_state", False) else out
 
 
 def _initial(call: LayerCall) -> list[Staged]:
@@ -437,6 +434,6 @@ LAYERS: dict[str, Operator] = {
     "Flatten": _flatten, "Reshape": _reshape, "Permute": _permute, "RepeatVector": _repeated,
     **{name: partial(_folded, kind) for name, kind in _FOLDED.items()},
     "Average": _average, "Concatenate": _concatenate, "Dot": _dot,
-    **{kind: _recurrent(kind) for kind in _KINDS}, "Bidirectional": _bidirectional,
+    **{kind: partial(_recurrent, kind) for kind in _KINDS}, "Bidirectional": _bidirectional,
     "MultiHeadAttention": _heads,
 }  # fmt: skip

@@ -77,11 +77,6 @@ class EntryShapes:
             self._first[roots[0]] = roots[1]
 
 
-def declared_shape(texts: Mapping[str, str], wholes: Shape) -> Shape | None:
-    """The shape that an argument declares of itself; None where a length is open."""
-    return wholes if "__shape__" in texts and all(length > 0 for length in wholes) else None
-
-
 _DTYPES = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32", "6": "int64"}
 _DATA = ("data", "label", "_data", "_label")
 _STATES = ("moving_mean", "moving_var", "running_mean", "running_var", "moving_inv_var")
@@ -182,9 +177,11 @@ class SymbolArguments:
         return not (fixed or node.name.endswith(_STATES))
 
     def _own_shape(self, node: SymbolNode) -> Shape | None:
+        """The shape of its numbers, or that it declares; None where a length is open."""
         if node.name in self._numbers:
             return np.shape(self._numbers[node.name])
-        return declared_shape(node.texts, node.wholes("__shape__", ()))
+        lengths = node.wholes("__shape__", ())
+        return lengths if "__shape__" in node.texts and all(n > 0 for n in lengths) else None
 
     def _shape(self, place: int, node: SymbolNode, wanted: Shape | None) -> Shape:
         entry = SymbolEntry(place, 0)

@@ -136,19 +136,15 @@ def _over(call: MXNetCall, rank: int) -> tuple[tuple[int, ...] | None, bool]:
     return axes or None, call.node.flag("keepdims")
 
 
-def _reduction(kind: str) -> Operator:
-    return lambda call: reductions.reduce(kind, call.x(), *_over(call, call.x().ndim))
+def _reduced(kind: str, call: MXNetCall) -> Staged:
+    return reductions.reduce(kind, call.x(), *_over(call, call.x().ndim))
 
 
-def _place(kind: str) -> Operator:
+def _place(kind: str, call: MXNetCall) -> Staged:
     """An index, which is a float here."""
-
-    def choose(call: MXNetCall) -> Staged:
-        x = call.x()
-        y = place(kind, x, call.node.axis(), call.node.flag("keepdims"))
-        return call.stage.cast(named(y, call.name), x.dtype)
-
-    return choose
+    x = call.x()
+    y = place(kind, x, call.node.axis(), call.node.flag("keepdims"))
+    return call.stage.cast(named(y, call.name), x.dtype)
 
 
 def _norm(call: MXNetCall) -> Staged:
@@ -631,8 +627,8 @@ _KEEPING |= {
 }  # fmt: skip
 OPERATORS: dict[str, Operator] = {
     **_KEEPING, **_BROADCASTING,
-    **{name: _reduction(kind) for name, kind in _REDUCTIONS.items()},
-    "argmax": _place("ArgMax"), "argmin": _place("ArgMin"), "norm": _norm,
+    **{name: partial(_reduced, kind) for name, kind in _REDUCTIONS.items()},
+    "argmax": partial(_place, "ArgMax"), "argmin": partial(_place, "ArgMin"), "norm": _norm,
     "cumsum": _cumulative, "dot": _dot,
     "batch_dot": lambda call: call.block("MatMul", *_sides(call, lambda x: shapes.swap(x, -2, -1))),
     **dict.fromkeys(("Reshape", "reshape"), _reshape),

@@ -135,18 +135,6 @@ class NodeList:
         self.nodes.append(OnnxNode(op, inputs, names, attributes))
         return names
 
-    def call(
-        self,
-        function: Function,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        metadata: Mapping[str, str],
-    ) -> None:
-        """A new node that calls a function."""
-        self.nodes.append(
-            OnnxNode(function.name, tuple(inputs), tuple(outputs), {}, function.domain, metadata)
-        )
-
     def copy(self, name: str, output: str) -> None:
         """``name`` again, as an output of the graph."""
         self.nodes.append(OnnxNode("Identity", (name,), (output,)))
@@ -266,10 +254,6 @@ class Function:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[OnnxNode, ...]
-
-    def called(self, name: str) -> Function:
-        """The same by another name."""
-        return replace(self, name=name)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -234,13 +234,11 @@ def _conv2d_w(body: NodeList, value: Value, a: Sequence[str]) -> str:
     images, outputs = a
     if groups == 1:
         return _by_filters(body, value, images, outputs)
-    parts = [_split(body, x, groups) for x in (images, outputs)]
+    parts = [
+        body.several("Split", groups, x, axis=1, num_outputs=groups) for x in (images, outputs)
+    ]
     found = [_by_filters(body, value, x, g) for x, g in zip(*parts, strict=True)]
     return body.node("Concat", *found, axis=0)
-
-
-def _split(body: NodeList, x: str, groups: int) -> tuple[str, ...]:
-    return body.several("Split", groups, x, axis=1, num_outputs=groups)
 
 
 def _by_filters(body: NodeList, value: Value, images: str, outputs: str) -> str:
@@ -389,18 +387,14 @@ def _spread(body: NodeList, x: str, lengths: list[int], axis: int, step: int, fi
     return x
 
 
-def _indices(body: NodeList, value: Value, name: str) -> str:
-    dtype = value.inputs[1].dtype
-    return name if dtype in ("int32", "int64") else body.cast(name, "int64")
-
-
 def _scatter_add(body: NodeList, value: Value, a: Sequence[str]) -> str:
     """One place for each element of the updates: the same for all of a row."""
     axis, x, count = _axis(value), value.inputs[0].shape, value.inputs[1].size
+    plain = value.inputs[1].dtype in ("int32", "int64")
     rows = (*x[:axis], count, *x[axis + 1 :])
     places = body.node(
         "Reshape",
-        _indices(body, value, a[1]),
+        a[1] if plain else body.cast(a[1], "int64"),
         body.integers(*(count if i == axis else 1 for i in range(len(x)))),
     )
     places = body.node("Expand", places, body.integers(*rows))
@@ -421,27 +415,20 @@ def _einsum(body: NodeList, value: Value, a: Sequence[str]) -> str:
     return body.node("Einsum", *a, equation=f"{terms}->{output}")
 
 
-def _stop(body: NodeList, value: Value, a: Sequence[str]) -> str:
-    name = body.node("Identity", a[0])
-    body.remark(STOP, "true")
-    return name
-
-
-def _surrogate(body: NodeList, value: Value, a: Sequence[str]) -> str:
-    name = body.node("Identity", a[0])
-    body.remark(SURROGATE, a[1])
-    return name
-
-
-def _settings(key: str, *names: str) -> Write:
-    """An Identity with attributes of the primitive in its metadata."""
+def _said(key: str, say: Callable[[Value, Sequence[str]], str]) -> Write:
+    """An Identity that says in its metadata what becomes of the gradient."""
 
     def write(body: NodeList, value: Value, a: Sequence[str]) -> str:
         name = body.node("Identity", a[0])
-        body.remark(key, json.dumps({name: value.attributes[name] for name in names}))
+        body.remark(key, say(value, a))
         return name
 
     return write
+
+
+def _settings(value: Value, _: Sequence[str]) -> str:
+    """The attributes of the primitive."""
+    return json.dumps(dict(value.attributes))
 
 
 _INTEGERS = ("int8", "int16", *_UNSIGNED)
@@ -479,9 +466,9 @@ ROWS: Rows = {
     "argsort": _argsort,
     "one_hot": _one_hot,
     "einsum": _einsum,
-    "stop_gradient": _stop,
-    "surrogate": _surrogate,
-    "clip_gradient": _settings(CLIP, "limit", "by"),
-    "loss_head": _settings(LOSS, "scale", "normalization", "threshold"),
+    "stop_gradient": _said(STOP, lambda value, a: "true"),
+    "surrogate": _said(SURROGATE, lambda value, a: a[1]),
+    "clip_gradient": _said(CLIP, _settings),
+    "loss_head": _said(LOSS, _settings),
 }
 """What is more than operators on the inputs."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gradwire.blocks.plugins import is_own
 from gradwire.runtime.calculus import Trace, result_of
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF, broadcast_shapes
 from gradwire.runtime.diagram.paths import InstancePath
-from gradwire.runtime.interchange.export.code import identifier
+from gradwire.runtime.interchange.export.code import Names, identifier
 from gradwire.runtime.interchange.export.regions import (
     ExportLoop,
     ExportRegion,
@@ -26,6 +26,7 @@ from gradwire.runtime.interchange.export.systems.onnx.nodes import (
     Function,
     LoopBody,
     NodeList,
+    OnnxNode,
     Write,
     spelled,
 )
@@ -56,6 +57,10 @@ def row_of(value: Value) -> Write:
     )
 
 
+OnnxCall: TypeAlias = "tuple[Function, list[Value], list[Value]]"
+"""A function, the values that it is given and those that it gives."""
+
+
 @dataclass(eq=False)
 class GraphWriter:
     """Writes the graph of a program; the functions that it calls are collected here."""
@@ -68,7 +73,7 @@ class GraphWriter:
     def __post_init__(self) -> None:
         flat = self.graph.program.flat
         self._pages = {use: page for page, uses in flat.uses.items() for use in uses}
-        self._names: set[str] = set()
+        self._names = Names()
 
     def main(self, outputs: Mapping[str, Value], leaves: Mapping[Value, str]) -> NodeList:
         """The nodes of the graph, which give ``outputs`` by name; ``leaves`` have names."""
@@ -89,7 +94,7 @@ class GraphWriter:
         body.rename(ends)
         return body
 
-    def function(self, region: ExportRegion, wanted: frozenset[Value]) -> OnnxFunctionCall:
+    def function(self, region: ExportRegion, wanted: frozenset[Value]) -> OnnxCall:
         """The function of a region, made unless there is one that does the same."""
         arguments, outputs = region.ends(self.graph, wanted)
         body = NodeList()
@@ -106,25 +111,8 @@ class GraphWriter:
             tuple(body.nodes),
         )
         if found.key not in self.functions:
-            self.functions[found.key] = found.called(self._fresh(found.name))
-        return OnnxFunctionCall(self.functions[found.key], arguments, outputs)
-
-    def _fresh(self, stem: str) -> str:
-        name, number = stem, 1
-        while name in self._names:
-            number += 1
-            name = f"{stem}_v{number}"
-        self._names.add(name)
-        return name
-
-
-@dataclass(frozen=True)
-class OnnxFunctionCall:
-    """A function, the values that it is given and those that it gives."""
-
-    function: Function
-    arguments: Sequence[Value]
-    outputs: Sequence[Value]
+            self.functions[found.key] = replace(found, name=self._names.fresh(found.name, "_v"))
+        return self.functions[found.key], arguments, outputs
 
 
 @dataclass(eq=False)
@@ -152,17 +140,13 @@ class _Scope:
 
     def _call(self, region: ExportRegion, outputs: frozenset[Value]) -> None:
         wanted = self.region.wanted(region, outputs, self.writer.graph)
-        called = self.writer.function(region, wanted)
-        for value in called.outputs:
+        function, arguments, results = self.writer.function(region, wanted)
+        for value in results:
             text = self.writer.naming.name(value, self.region.use)
             self.names[value] = self.body.fresh(text)
-        path = self._shown(region.use)
-        self.body.call(
-            called.function,
-            [self.names[x] for x in called.arguments],
-            [self.names[x] for x in called.outputs],
-            {BLOCK: path},
-        )
+        given, made = (tuple(self.names[x] for x in xs) for xs in (arguments, results))
+        about = {BLOCK: self._shown(region.use)}
+        self.body.nodes.append(OnnxNode(function.name, given, made, {}, function.domain, about))
 
     def _loop(self, loop: ExportLoop) -> None:
         """A Scan, whose step reads what is the same in all steps from outside."""

@@ -330,9 +330,6 @@ MANY, FEWEST_OF_MANY = 32, 1 << 4
 PART = 8
 """Elements of a part of a row from which a loop over them is faster."""
 
-BEHIND = 16
-"""Elements behind an axis from which vectors across it are full."""
-
 BLOCK = 64, 512
 """Columns of a block, at least and at most."""
 
@@ -386,8 +383,8 @@ def _fits(shape: Shape, axes: Mapping[Shape, int]) -> bool:
 
 
 def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
-    """Replace every region with a reduction along such an axis, of which something follows, by one
-    task.
+    """Replace every region with a softmax or its like along such an axis by one task. Other
+    reductions are faster alone.
     """
     axes = _axes(tasks)
     if not axes:
@@ -404,29 +401,20 @@ def columnwise(tasks: list[Task], kept: Collection[Value]) -> list[Task]:
     return in_regions(tasks, kept, kinds.get, _is_across, ColumnwiseTask, lambda task: None)
 
 
+def _is_across(tasks: Sequence[Task]) -> bool:
+    """Whether there is a softmax or its like."""
+    return any(task.values[0].primitive in OF_POWERS for task in tasks)
+
+
 def _axes(tasks: Sequence[Task]) -> dict[Shape, int]:
-    """The axis that is reduced, by the shape of what is."""
+    """The axis along which there are softmaxes, by the shape of what they are of."""
     found: dict[Shape, int] = {}
-    reduced = [(task, axis) for task in tasks if (axis := axis_reduced(task)) is not None]
-    shifted = sum(task.values[0].primitive in OF_POWERS for task, _ in reduced)
-    fewest = FEWEST if shifted < MANY_ACROSS else FEWEST_OF_MANY
-    for task, axis in reduced:
-        shape = task.inputs[0].shape
-        is_large = prod(shape[axis + 1 :]) >= BEHIND and prod(shape) >= LARGE
-        is_slow = task.values[0].primitive in OF_POWERS and prod(shape) >= fewest
-        if shape[axis] > 1 and (is_large or is_slow):
+    across = [(t.inputs[0].shape, axis_reduced(t)) for t in tasks if _is_across([t])]
+    fewest = FEWEST if len(across) < MANY_ACROSS else FEWEST_OF_MANY
+    for shape, axis in across:
+        if axis is not None and shape[axis] > 1 and prod(shape) >= fewest:
             found.setdefault(shape, axis)
     return found
-
-
-def _is_across(tasks: Sequence[Task]) -> bool:
-    """Whether there is a softmax or its like, or a reduction of which the region reads something;
-    for others there are faster loops.
-    """
-    if any(task.values[0].primitive in OF_POWERS for task in tasks):
-        return True
-    read = {x for task in tasks for x in task.inputs}
-    return any(task.values[0] in read for task in tasks if axis_reduced(task) is not None)
 
 
 class RowwiseTask(LoopTask):

@@ -49,7 +49,7 @@ EAGER = {
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
     "products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100, "FEWEST_TERMS": 2},
     "poolings": {"LARGE": 1, "SHORTEST": 2},
-    "rowwise": {"LARGE": 8, "SHORTEST": 2, "BEHIND": 2, "BLOCK": (2, 16), "FEWEST": 2},
+    "rowwise": {"LARGE": 8, "SHORTEST": 2, "BLOCK": (2, 16), "FEWEST": 2},
     "components": {"LARGE": 8, "SHORTEST": 2, "MOST": 8, "MANY": 2, "TURNED": 8},
     "compiled": {"LARGE": 1},
     "fused": {

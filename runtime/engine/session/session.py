@@ -34,7 +34,9 @@ from gradwire.runtime.engine.lowering import lower_loops
 from gradwire.runtime.engine.plan.numpy_engine import NumpyEngine
 from gradwire.runtime.engine.rebind import rebind, with_values
 from gradwire.runtime.engine.session import lookup
-from gradwire.runtime.engine.session.asked import (
+from gradwire.runtime.engine.session.engines import fitting, open_engine
+from gradwire.runtime.engine.session.execution import Executor, Prepared, ValueStore, shapes_of
+from gradwire.runtime.engine.session.lookup import (
     PLAIN,
     AskedGradients,
     AskedValues,
@@ -42,8 +44,6 @@ from gradwire.runtime.engine.session.asked import (
     Wanted,
     frozen,
 )
-from gradwire.runtime.engine.session.engines import fitting, open_engine
-from gradwire.runtime.engine.session.execution import Executor, Prepared, ValueStore, shapes_of
 from gradwire.runtime.engine.session.programs import Programs
 from gradwire.runtime.engine.session.resident import Looped, Resident
 from gradwire.runtime.engine.session.run import Accumulated, InferredShapes, Run, by_path

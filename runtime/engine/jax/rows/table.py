@@ -25,7 +25,6 @@ from gradwire.runtime.engine.jax.rows import (
     convolution,
     indexing,
     matrices,
-    reductions,
     shaping,
 )
 from gradwire.runtime.engine.jax.rows.base import broadcast
@@ -54,7 +53,7 @@ def called(value: Value, arrays: Sequence[Array]) -> Array:
     return jax.pure_callback(compute, shape, *arrays, vmap_method="sequential")
 
 
-_FAMILIES = (arithmetic, reductions, shaping, indexing, matrices, convolution)  # fmt: skip
+_FAMILIES = (arithmetic, shaping, indexing, matrices, convolution)  # fmt: skip
 ROWS: Mapping[str, JaxRow] = MappingProxyType(
     {name: row for family in _FAMILIES for name, row in family.ROWS.items()}
 )

@@ -26,6 +26,7 @@ from gradwire.runtime.engine.compiler.schedule import (
     Tile,
     merged,
 )
+from gradwire.runtime.engine.plan.memory import LINE
 from gradwire.runtime.engine.plan.native import machine
 
 LATENCY = 4.25
@@ -65,9 +66,6 @@ times if it is in the first-level cache.
 
 PAGE = 1 << 12
 """Bytes between places that share lines of the first-level cache."""
-
-LINE = 64
-"""Bytes of a line of the caches."""
 
 PART = 1 << 14
 """Bytes of a tile's vectors that are in the first-level cache: longer folds go in parts."""

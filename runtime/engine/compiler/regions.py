@@ -15,6 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.runtime.engine.compiler.elements import ElementWriter
+from gradwire.runtime.engine.plan.memory import LINE
 from gradwire.runtime.engine.plan.native import machine
 from gradwire.runtime.engine.plan.native.functions import FUNCTIONS, decay
 from gradwire.runtime.engine.plan.native.operations import emit
@@ -142,9 +143,6 @@ WIDE = 8
 
 MANY = 64
 """Operations from which one vector keeps a processor busy; more only take longer to compile."""
-
-LINE = 64
-"""Bytes of a line of the caches."""
 
 _OWN: dict[str, Callable[..., str]] = {
     "decay": lambda w, dtype, x: decay(w, x),

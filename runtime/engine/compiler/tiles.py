@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gradwire.runtime.engine.compiler.elements import ElementWriter
-from gradwire.runtime.engine.compiler.products import LINE, STREAM
+from gradwire.runtime.engine.compiler.products import STREAM
 from gradwire.runtime.engine.compiler.schedule import LoopAxis
+from gradwire.runtime.engine.plan.memory import LINE
 from gradwire.runtime.engine.plan.native.writer import Assembly
 
 if TYPE_CHECKING:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 12
-"""Elements from which machine code is faster."""
+"""Elements of a transposed array from which machine code copies it faster."""
 
 ROWS, COLUMNS = 4, 4
-"""Elements along the two axes from which it is: fewer leave most of a register empty."""
+"""Elements along the two axes from which it does: fewer leave most of a register empty."""
 
 LARGEST = 1 << 11
-"""Elements up to which a copy takes less time than calling numpy."""
+"""Elements of an array up to which a copy takes less time than calling numpy."""
 
 
 def copying(source: Array, target: Array) -> Step:

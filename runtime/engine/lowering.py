@@ -24,16 +24,15 @@ from gradwire.runtime.diagram.model import MAIN, Diagram
 from gradwire.runtime.diagram.plain import blocks_of
 from gradwire.runtime.engine.flat import COMPILED, Instance, Loops, topological_order
 from gradwire.runtime.engine.flatten import flatten
-from gradwire.runtime.engine.infer import infer_shapes
+from gradwire.runtime.engine.infer import infer_shapes, own_forward, results_of
 from gradwire.runtime.engine.interruption import until_cancelled
 from gradwire.runtime.engine.program import Leaf, Program
-from gradwire.runtime.engine.trees import own_forward, results_of
 from gradwire.runtime.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from gradwire.blocks.library.data import Dataset
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
-    from gradwire.runtime.engine.trees import Forward
+    from gradwire.runtime.engine.infer import Forward
 
     _Kind: TypeAlias = tuple[Shape, str]
     """The shape and dtype of an array."""

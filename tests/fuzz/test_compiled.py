@@ -10,7 +10,7 @@ pytest.importorskip("jax")
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.engine.jax import traced
-from gradwire.runtime.engine.jax.rows.table import apply
+from gradwire.runtime.engine.jax.traced import apply
 from tests.fuzz.compiled import PROGRAMS
 from tests.fuzz.runner import fuzz
 from tests.runtime.engine.jax.alike import compiled_quickly

@@ -138,13 +138,13 @@ def test_jax_computes_it_without_the_host():
     pytest.importorskip("jax")
     session = Session(diagram(), engine="jax")
     np.testing.assert_allclose(session.backward().gradients["x"], 2 * VALUES * SLOPES, rtol=1e-12)
-    from gradwire.runtime.engine.jax.rows import table
+    from gradwire.runtime.engine.jax import traced
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("called on the host")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "called", refuse)
+        patch.setattr(traced, "called", refuse)
         Session(diagram(NUMBERS[:3]), engine="jax").backward()
 
 

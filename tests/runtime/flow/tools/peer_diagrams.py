@@ -17,7 +17,7 @@ from gradwire.blocks.library.gradient import Gradient
 from gradwire.blocks.library.losses import Loss
 from gradwire.blocks.trees import Tree
 from gradwire.runtime.engine.flat import topological_order
-from gradwire.runtime.engine.trees import results_of
+from gradwire.runtime.engine.infer import results_of
 from tests.runtime.calculus.peers import jax as in_jax
 from tests.runtime.calculus.peers import pytorch
 

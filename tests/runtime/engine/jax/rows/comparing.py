@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwire.runtime.calculus import Trace, Value
 from gradwire.runtime.calculus.primitives.base import CONSTANT, LEAF
-from gradwire.runtime.engine.jax.rows.table import apply, failure
+from gradwire.runtime.engine.jax.traced import apply, failure
 from tests.runtime.calculus.tracing import Array, compute, leaf
 
 ROUNDED = {

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jax")
 
 from gradwire.runtime.calculus.dtypes import INTEGERS, SIGNED
-from gradwire.runtime.engine.jax.rows.table import ROWS
+from gradwire.runtime.engine.jax.traced import ROWS
 from tests.runtime.engine.jax.rows.comparing import Sheet, failures, is_checked
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("jax")
 
 from gradwire.runtime.calculus import Primitive
-from gradwire.runtime.engine.jax.rows.table import failure
+from gradwire.runtime.engine.jax.traced import failure
 from tests.runtime.engine.jax.rows.comparing import Sheet, by_rows
 
 

@@ -14,7 +14,7 @@ import jax
 
 from gradwire.runtime.calculus import Trace, sweep
 from gradwire.runtime.calculus.primitives.base import LEAF
-from gradwire.runtime.engine.jax.rows.table import ROWS, apply
+from gradwire.runtime.engine.jax.traced import ROWS, apply
 from gradwire.runtime.engine.norms import RMS, SUM_OF_SQUARES, square_of
 from tests.runtime.calculus.cases import CASES
 from tests.runtime.calculus.test_primitives import table

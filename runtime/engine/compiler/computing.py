@@ -134,16 +134,14 @@ def taps_of(windows: Images, gradients: Array, out: Array, groups: int) -> Store
     return Store(1, _steps([g, r, v], [r.extent * row, row, size]), dtype, fold, row=windows.row)
 
 
-def gathered_of(group: int, factors: Array, out: Array) -> Store:
-    """Sums of what is gathered times factors (groups, filters, terms); the result is (rows, groups,
-    filters), and ``group`` are the bytes between groups of what is gathered.
-    """
-    size, dtype = out.itemsize, out.dtype.name
-    g, v, k = (LoopAxis(*x) for x in zip("gvk", factors.shape, strict=True))
+def gathered_of(factors: Array, out: Array) -> Store:
+    """Sums of what is gathered times factors (filters, terms); the result is (rows, filters)."""
+    dtype = out.dtype.name
+    v, k = (LoopAxis(*x) for x in zip("vk", factors.shape, strict=True))
     r = LoopAxis("r", len(out))
-    fold = Fold("sum", Read(0, _steps([g, v, k], factors.strides), dtype), (k,))
-    fold = fold._replace(by=Read(2, _steps([g, r, k], [group, 1, size]), dtype))
-    return Store(1, _steps([r, g, v], out.strides), dtype, fold, is_gathered=True)
+    fold = Fold("sum", Read(0, _steps([v, k], factors.strides), dtype), (k,))
+    fold = fold._replace(by=Read(2, _steps([r, k], [1, out.itemsize]), dtype))
+    return Store(1, _steps([r, v], out.strides), dtype, fold, is_gathered=True)
 
 
 def _axes(source: Array) -> list[LoopAxis]:
@@ -319,7 +317,7 @@ def gathered(images: Images, rows: Array, terms: Array, factors: Array, out: Arr
     """The job that computes sums of what is at ``rows`` and ``terms``, tables of bytes, in images
     times factors (see ``gathered_of``).
     """
-    found = _cheapest(gathered_of(images.group, factors, out))
+    found = _cheapest(gathered_of(factors, out))
     work, tables = out.size * terms.size // MULTIPLICATIONS, {"table_v": rows, "table_k": terms}
     return Computation(found, factors, work, [images.images], tables).into(out)
 

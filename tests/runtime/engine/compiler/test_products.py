@@ -200,8 +200,8 @@ def test_windows(
     weights = three.weights.reshape(groups, 5, -1)
 
     def across(x: Any) -> Any:
-        """Places of all images, and their filters by groups."""
-        return x.transpose(0, 2, 3, 1).reshape(-1, groups, 5)
+        """Places of all images, and their filters."""
+        return x.transpose(0, 2, 3, 1).reshape(-1, 5)
 
     y = three.exact(CONV2D, three.images, three.weights)
     sizes = three.exact(CONV2D, np.abs(three.images), np.abs(three.weights))
@@ -211,12 +211,13 @@ def test_windows(
         for _ in range(2):
             three.check(partial(correlation, three.windows, weights), y, sizes)
             three.check(partial(taps, three.windows, three.gradients, groups=groups), dw, each)
-            gather = partial(gathered, three.windows, three.rows, three.windows.taps, weights)
+            if groups > 1:
+                continue
+            gather = partial(gathered, three.windows, three.rows, three.windows.taps, weights[0])
             three.check(gather, across(y), across(sizes))
-            factors = across(three.gradients).copy().transpose(1, 2, 0)
+            factors = across(three.gradients).copy().T
             gather = partial(gathered, three.windows, three.windows.taps, three.rows, factors)
-            weights_first = (x.reshape(groups, 5, -1).transpose(2, 0, 1) for x in (dw, each))
-            three.check(gather, *weights_first)
+            three.check(gather, *(x.reshape(5, -1).T for x in (dw, each)))
 
 
 def nest(left: Any, right: Any) -> Nest:

@@ -2,7 +2,7 @@
 
 No window is written out: the code reads the padded images themselves. The order of addition is
 its own, so results differ from those of the kernels by rounding; float16 is computed in float32
-and rounded once. Vectors go along rows of results, or else across filters:
+and rounded once. Vectors go along rows of results, or else across filters that are not in groups:
 which of them leaves less of a register empty. Convolutions for which neither does well are left to
 the kernels.
 
@@ -313,11 +313,11 @@ class Correlation:
         steps, weights = self._plain(weights)
         windows = self._rows.windows(self._images, channels, *self._phases)
         packed = weights.reshape(groups, filters, -1)
-        if not self._goes_across(groups, filters, windows):
+        if not self._goes_across(groups, filters):
             return [*steps, correlation(windows, packed, out)]
         places = self._rows.places(self._images, *self._phases)
-        found = allocate(self._value, (places.size, groups, filters), out.dtype)
-        job = gathered(windows, places, windows.taps, packed, found)
+        found = allocate(self._value, (places.size, filters), out.dtype)
+        job = gathered(windows, places, windows.taps, packed[0], found)
         return [*steps, job, copying(out, _across(found, out))]
 
     def by_gradients(self, gradients: Array, out: Array, groups: int) -> list[Step]:
@@ -327,24 +327,24 @@ class Correlation:
         if out.dtype != dtype or not out.flags.c_contiguous:
             found = np.empty(out.shape, dtype)
         windows = self._rows.windows(self._images, out.shape[1], *self._phases)
-        filters, terms = len(out) // groups, windows.taps.size
-        if self._goes_across(groups, filters, windows):
+        filters, terms = len(out), windows.taps.size
+        if self._goes_across(groups, filters):
             places = self._rows.places(self._images, *self._phases)
-            across = allocate(self._value, (places.size, groups, filters), dtype)
-            sums = np.empty((terms, groups, filters), dtype)
+            across = allocate(self._value, (places.size, filters), dtype)
+            sums = np.empty((terms, filters), dtype)
             steps += [
                 copying(_across(across, gradients), gradients),
-                gathered(windows, windows.taps, places, across.transpose(1, 2, 0), sums),
-                copying(found.reshape(groups, filters, terms), sums.transpose(1, 2, 0)),
+                gathered(windows, windows.taps, places, across.T, sums),
+                copying(found.reshape(filters, terms), sums.T),
             ]
         else:
             steps.append(taps(windows, gradients, found, groups))
         return steps if found is out else [*steps, copying(out, found)]
 
-    def _goes_across(self, groups: int, filters: int, windows: Images) -> bool:
-        """Whether vectors go across filters; those of groups not where all rows are one."""
-        columns = windows.row if groups > 1 else self._phases[1].positions
-        return goes_across(self._images.dtype, filters, columns)
+    def _goes_across(self, groups: int, filters: int) -> bool:
+        """Whether vectors go across filters."""
+        columns = self._phases[1].positions
+        return groups == 1 and goes_across(self._images.dtype, filters, columns)
 
     def _plain(self, x: Array) -> tuple[list[Step], Array]:
         """An array, contiguous and of the dtype of the images, and the steps that copy it."""
@@ -403,9 +403,8 @@ def _fits(value: Value) -> bool:
         columns, filters = max(1, images[3] // geometry.stride[1]), weights[1]
     else:
         columns, filters = places[1], weights[0] // groups
-    if goes_across(value.dtype, filters, columns):
-        return True
-    return columns >= SHORTEST
+    goes = groups == 1 and goes_across(value.dtype, filters, columns)
+    return goes or columns >= SHORTEST
 
 
 class RowsLayout(Layout):

@@ -62,7 +62,7 @@ JUSTIFIED = {
     "runtime/lessons/prediction.py": "a fraction",
     "runtime/public/gradwire/__init__.py": "names of modules",
     "runtime/publish/problems.py": "places in files",
-    "runtime/engine/jax/devices.py": "names of devices",
+    "runtime/engine/jax/jax_engine.py": "names of devices",
     "runtime/engine/jax/processes.py": "ends of sentences",
     "runtime/training/iterations/iteration_loop.py": "names of arrays in a state",
     "runtime/training/iterations/in_place.py": "names of arrays in a state",

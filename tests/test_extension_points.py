@@ -79,18 +79,21 @@ def blocks() -> set[str]:
 
 
 def pass_modules() -> set[str]:
-    """Modules of passes with a function of their own name; others serve these."""
+    """Modules of passes: those with a function of their own name, and those that have several;
+    others serve these.
+    """
     return set(pass_files())
 
 
 def pass_files() -> dict[str, Path]:
     """The file of every module of a pass."""
     package = passes_room
+    several = {each.__module__ for each in (*passes.DEFAULT, *passes.FAST)}
     found = {}
     for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         name = each.name.rpartition(".")[2]
         module = importlib.import_module(each.name)
-        if not each.ispkg and hasattr(module, name):
+        if not each.ispkg and (hasattr(module, name) or each.name in several):
             found[name] = Path(str(module.__file__))
     return found
 

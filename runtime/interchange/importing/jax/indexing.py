@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -239,25 +240,25 @@ def _along(
     return stage.reshape(taken, index.shape)
 
 
-def _scatter(name: str) -> Whole:
-    def scatter(stage: Stage, params: Params, x: Staged, indices: Staged, new: Staged) -> Staged:
-        new, mode = (-new, "add") if name == "scatter-sub" else (new, _MODES[name])
-        axes = params["dimension_numbers"]
-        gone = {*axes.inserted_window_dims, *axes.operand_batching_dims}
-        kept = [axis for axis in range(x.ndim) if axis not in gone]
-        inner = axes.update_window_dims
-        sizes = [1] * x.ndim
-        for where, axis in zip(inner, kept, strict=True):
-            sizes[axis] = new.shape[where]
-        moved = tuple(axes.scatter_dims_to_operand_dims)
-        full = all(sizes[axis] == x.shape[axis] for axis in kept)
-        if not axes.operand_batching_dims and len(moved) == 1 and full and moved[0] not in kept:
-            return _rows_scattered(stage, params, x, indices, new, mode)
-        batch = zip(axes.operand_batching_dims, axes.scatter_indices_batching_dims, strict=True)
-        windows = WindowAxes(x.shape, tuple(sizes), inner, kept, moved, tuple(batch))
-        return _written(stage, x, windows.elements(stage, indices), new, mode)
-
-    return scatter
+def _scatter(
+    name: str, stage: Stage, params: Params, x: Staged, indices: Staged, new: Staged
+) -> Staged:
+    """An array with windows written at computed places, as the name of the primitive says."""
+    new, mode = (-new, "add") if name == "scatter-sub" else (new, _MODES[name])
+    axes = params["dimension_numbers"]
+    gone = {*axes.inserted_window_dims, *axes.operand_batching_dims}
+    kept = [axis for axis in range(x.ndim) if axis not in gone]
+    inner = axes.update_window_dims
+    sizes = [1] * x.ndim
+    for where, axis in zip(inner, kept, strict=True):
+        sizes[axis] = new.shape[where]
+    moved = tuple(axes.scatter_dims_to_operand_dims)
+    full = all(sizes[axis] == x.shape[axis] for axis in kept)
+    if not axes.operand_batching_dims and len(moved) == 1 and full and moved[0] not in kept:
+        return _rows_scattered(stage, params, x, indices, new, mode)
+    batch = zip(axes.operand_batching_dims, axes.scatter_indices_batching_dims, strict=True)
+    windows = WindowAxes(x.shape, tuple(sizes), inner, kept, moved, tuple(batch))
+    return _written(stage, x, windows.elements(stage, indices), new, mode)
 
 
 def _rows_scattered(
@@ -280,8 +281,8 @@ def _written(stage: Stage, x: Staged, elements: Staged, new: Staged, mode: str) 
 
 
 INDEXING: dict[str, Whole] = {
-    **{name: _scatter(name) for name in _MODES},
-    **{name.replace("-", "_"): _scatter(name) for name in _MODES},
+    **{name: partial(_scatter, name) for name in _MODES},
+    **{name.replace("-", "_"): partial(_scatter, name) for name in _MODES},
     "dynamic_slice": dynamic_slice,
     "dynamic_update_slice": dynamic_update_slice,
     "gather": gather,

@@ -156,14 +156,9 @@ def _narrow(stage: Stage, x: Staged, between: Shape, shape: Shape) -> LazyBroadc
 
     Leading axes of length 1 are left out, since broadcasting adds them.
     """
-    if _bare(between) == x.shape:
-        return LazyBroadcast(x, shape)
-    return LazyBroadcast(stage.reshape(x, between), shape)
-
-
-def _bare(shape: Shape) -> Shape:
-    first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
-    return shape[first:]
+    first = next((i for i, n in enumerate(between) if n != 1), len(between))
+    same = between[first:] == x.shape
+    return LazyBroadcast(x if same else stage.reshape(x, between), shape)
 
 
 def _iota(stage: Stage, params: Params, *_: Staged) -> Staged:
@@ -224,22 +219,16 @@ SHAPES: dict[str, Whole] = {
 }
 
 
-def _reduced(kind: str, is_logical: bool = False) -> Whole:
-    def reduced(stage: Stage, params: Params, x: Staged) -> Staged:
-        if is_logical and x.dtype != "bool":
-            raise UnsupportedError(kind, "it combines the bits of integers")
-        return reductions.reduce(kind, x, tuple(int(axis) for axis in params["axes"]))
-
-    return reduced
+def _reduced(kind: str, stage: Stage, params: Params, x: Staged) -> Staged:
+    if kind in ("AllTrue", "AnyTrue") and x.dtype != "bool":
+        raise UnsupportedError(kind, "it combines the bits of integers")
+    return reductions.reduce(kind, x, tuple(int(axis) for axis in params["axes"]))
 
 
-def _place(kind: str) -> Whole:
-    def index(stage: Stage, params: Params, x: Staged) -> Staged:
-        (axis,) = params["axes"]
-        dtype = block_dtype(str(np.dtype(params["index_dtype"])))
-        return stage.cast(ordering.place(kind, x, int(axis)), dtype)
-
-    return index
+def _place(kind: str, stage: Stage, params: Params, x: Staged) -> Staged:
+    (axis,) = params["axes"]
+    dtype = block_dtype(str(np.dtype(params["index_dtype"])))
+    return stage.cast(ordering.place(kind, x, int(axis)), dtype)
 
 
 def _running(kind: str) -> Whole:
@@ -256,8 +245,8 @@ def _running_extreme(kind: str) -> Whole:
 
 
 REDUCTIONS: dict[str, Whole] = {
-    "argmax": _place("ArgMax"),
-    "argmin": _place("ArgMin"),
+    "argmax": partial(_place, "ArgMax"),
+    "argmin": partial(_place, "ArgMin"),
     "cumlogsumexp": lambda _, params, x: reductions.running_log_sum_exp(
         x, params["axis"], bool(params.get("reverse"))
     ),
@@ -265,12 +254,12 @@ REDUCTIONS: dict[str, Whole] = {
     "cummin": _running_extreme("Minimum"),
     "cumprod": _running("CumulativeProduct"),
     "cumsum": _running("CumulativeSum"),
-    "reduce_and": _reduced("AllTrue", is_logical=True),
-    "reduce_max": _reduced("Max"),
-    "reduce_min": _reduced("Min"),
-    "reduce_or": _reduced("AnyTrue", is_logical=True),
-    "reduce_prod": _reduced("Prod"),
-    "reduce_sum": _reduced("Sum"),
+    "reduce_and": partial(_reduced, "AllTrue"),
+    "reduce_max": partial(_reduced, "Max"),
+    "reduce_min": partial(_reduced, "Min"),
+    "reduce_or": partial(_reduced, "AnyTrue"),
+    "reduce_prod": partial(_reduced, "Prod"),
+    "reduce_sum": partial(_reduced, "Sum"),
     "sort": lambda _, params, *xs: ordering.sort_together(
         xs, params["dimension"], params["num_keys"]
     ),

@@ -46,6 +46,7 @@ CODE = (
     "native_products", "small_products", "poolings", "short", "compiled", "solutions",
 )  # fmt: skip
 EAGER = {
+    "lookups": {"LARGE": 0},
     "native_convolutions": {"LARGE": 1, "SHORTEST": 1},
     "products": {"LARGE": 1, "WIDE": 1, "FEWEST": 1, "DIFFERENT": 100, "FEWEST_TERMS": 2},
     "poolings": {"LARGE": 1, "SHORTEST": 2},

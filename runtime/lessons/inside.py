@@ -14,13 +14,13 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.calculus import passes_gradient
 from gradwire.runtime.calculus.dtypes import is_float
 from gradwire.runtime.calculus.primitives.base import LEAF, WIRE
-from gradwire.runtime.lessons.derivative.primitives import LocalPrimitive, NamedFormula
+from gradwire.runtime.lessons.derivative.notation import LocalPrimitive, NamedFormula
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath
-    from gradwire.runtime.lessons.derivative.primitives import BlockPrimitives
+    from gradwire.runtime.lessons.derivative.notation import BlockPrimitives
 
 MOST_BYTES = 8 << 20
 """Bytes of the values of a block of which the numbers are computed."""

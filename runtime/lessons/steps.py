@@ -14,7 +14,7 @@ from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow.tools.ledger import Account, LedgerEntry, ledger
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.derivative.local import LocalBlock, local_block
-from gradwire.runtime.lessons.derivative.primitives import primitives_of
+from gradwire.runtime.lessons.derivative.notation import primitives_of
 from gradwire.runtime.lessons.inside import BlockInside, PrimitiveBackward, PrimitiveForward
 from gradwire.runtime.training.optimisers import SGD
 

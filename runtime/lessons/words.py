@@ -25,7 +25,7 @@ from gradwire.runtime.training.optimisers import SGD
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.lessons.derivative.local import LocalBlock
-    from gradwire.runtime.lessons.derivative.primitives import NamedFormula
+    from gradwire.runtime.lessons.derivative.notation import NamedFormula
     from gradwire.runtime.lessons.inside import PrimitiveReturn
     from gradwire.runtime.lessons.steps import Step, Steps
 

@@ -1,5 +1,5 @@
 from gradwire.runtime.training.alarms import Alarm as Alarm
-from gradwire.runtime.training.course import stored as stored
+from gradwire.runtime.training.course import LIMIT as LIMIT, Ring as Ring, stored as stored
 from gradwire.runtime.training.curves import (
     Points as Points,
     CurveRecording as CurveRecording,
@@ -34,7 +34,6 @@ from gradwire.runtime.training.recipe import (
     examine as examine,
     variables_of as variables_of,
 )
-from gradwire.runtime.training.ring import LIMIT as LIMIT, Ring as Ring
 from gradwire.runtime.training.saving.checkpoint import TrainerState as TrainerState
 from gradwire.runtime.training.saving.reading import read_recordings as read_recordings
 from gradwire.runtime.training.studies.files import load_study as load_study

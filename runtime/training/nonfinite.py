@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram, Page
     from gradwire.runtime.diagram.pages import Address
     from gradwire.runtime.engine import Session
-    from gradwire.runtime.training.diverged import DivergedError
+    from gradwire.runtime.training.records import DivergedError
 
 
 def explain(error: DivergedError, session: Session, losses: Sequence[PortPath]) -> None:

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from gradwire.runtime.diagram import Diagram
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.training.diverged import DivergedError
     from gradwire.runtime.training.iterations.protocols import Iterations, OptimiserStep
     from gradwire.runtime.training.recipe import Recipe
-    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.records import DivergedError, StepRecord
 
 
 DEFAULT = Training(optimisers=(OptimiserRule(name="SGD"),))

@@ -19,9 +19,9 @@ import gradwire.runtime.build as b
 from gradwire.runtime.diagram.optimisers import METHODS
 from gradwire.runtime.diagram.training import SCHEDULES, Clip, Training
 from gradwire.runtime.engine import Session
+from gradwire.runtime.training.iterations.in_place import clip_gradients
 from gradwire.runtime.training.optimisers import MethodOptimiser, rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
-from gradwire.runtime.training.optimisers.clipping import clip_gradients
 from gradwire.runtime.training.trainer import Trainer
 from tests.golden.cases import Case, identified
 from tests.golden.comparison import Comparison

@@ -13,9 +13,8 @@ import typer
 
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.cli.arguments import DiagramFile, path_option
-from gradwire.runtime.cli.assignments import parse_assignment
 from gradwire.runtime.cli.output import CLEAN, UsageError, print_problems, problems_code
-from gradwire.runtime.cli.sessions import has_errors, open_session
+from gradwire.runtime.cli.sessions import has_errors, open_session, parse_assignment
 from gradwire.runtime.diagram import load
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.diagram.lesson import (

@@ -8,14 +8,13 @@ import typer
 
 from gradwire.blocks.errors import ChangeError
 from gradwire.runtime.cli.arguments import DiagramFile, Json, Losses, Values
-from gradwire.runtime.cli.assignments import parse_assignment
 from gradwire.runtime.cli.output import (
     UsageError,
     print_json_by_line,
     print_problems,
     problems_code,
 )
-from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session
+from gradwire.runtime.cli.sessions import choose_losses, has_errors, open_session, parse_assignment
 from gradwire.runtime.flow import WhatIf
 from gradwire.runtime.publish.text import show
 from gradwire.runtime.publish.whatif import whatif_report

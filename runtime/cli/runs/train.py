@@ -41,10 +41,10 @@ from gradwire.runtime.progress_bars import bar
 from gradwire.runtime.publish.printable import title_line, visible
 from gradwire.runtime.publish.problems import Problem
 from gradwire.runtime.publish.text import Part, TextTable, show
-from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.records import DivergedError
 from gradwire.runtime.training.saving.runs import DIVERGED, TRAINED, TrainingRun, take_settings
 from gradwire.runtime.training.studies.files import MAX_SEEDS
-from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.task import seeded
 from gradwire.runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:

@@ -119,7 +119,11 @@ from gradwire.runtime.interchange.importing.imported import (
 from gradwire.runtime.interchange.importing.process import import_model as import_model
 from gradwire.runtime.publish.living.publishing import publish as publish
 from gradwire.runtime.recurrent import gru as gru, lstm as lstm, rnn as rnn
-from gradwire.runtime.training.diverged import DivergedError as DivergedError
+from gradwire.runtime.training.records import (
+    DivergedError as DivergedError,
+    OptimiserRecord as OptimiserRecord,
+    StepRecord as StepRecord,
+)
 from gradwire.runtime.training.history import History as History
 from gradwire.runtime.training.optimisers import (
     SGD as SGD,
@@ -132,10 +136,6 @@ from gradwire.runtime.training.optimisers import (
     NAdam as NAdam,
     RAdam as RAdam,
     RMSprop as RMSprop,
-)
-from gradwire.runtime.training.records import (
-    OptimiserRecord as OptimiserRecord,
-    StepRecord as StepRecord,
 )
 from gradwire.runtime.training.saving.checkpoint import (
     TrainerState as TrainerState,

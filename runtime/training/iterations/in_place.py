@@ -27,14 +27,14 @@ from gradwire.runtime.training.iterations.flat_buffers import (
 from gradwire.runtime.training.iterations.protocols import Sizes
 from gradwire.runtime.training.optimisers import rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
-from gradwire.runtime.training.optimisers.clipping import clip_gradients
-from gradwire.runtime.training.records import OptimiserRecord, StepRecord
+from gradwire.runtime.training.records import DivergedError, OptimiserRecord, StepRecord
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gradwire.blocks.values import Array
     from gradwire.runtime.diagram.paths import PortPath
+    from gradwire.runtime.diagram.training import Clip
     from gradwire.runtime.engine import Session
     from gradwire.runtime.engine.plan.numpy_engine import ArrayUpdate
     from gradwire.runtime.engine.plan.sparse_rows import SparseRows
@@ -42,6 +42,25 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine.session.resident import Pending, Resident, ResidentCall
     from gradwire.runtime.training.optimisers.arithmetic import UpdateProgram
     from gradwire.runtime.training.recipe import Recipe, ResolvedRule
+
+
+# Clipping of the gradients of an optimiser, all together.
+
+_ROOM = 1e-6
+"""Added to the norm, as PyTorch does."""
+
+
+def clip_gradients(gradients: Iterable[Array], clip: Clip, norm: float) -> None:
+    """Limit gradients in place: each number, or all together by their Euclidean ``norm``.
+
+    Source: Pascanu, Mikolov & Bengio 2013, On the Difficulty of Training Recurrent Neural Networks.
+    """
+    if clip.by == "value":
+        for gradient in gradients:
+            np.clip(gradient, -clip.limit, clip.limit, out=gradient)
+    elif (factor := min(1.0, clip.limit / (norm + _ROOM))) < 1:
+        for gradient in gradients:
+            np.multiply(gradient, factor, out=gradient)
 
 
 # An optimiser at work: its passes, its gradient, and the update of all its variables at once.

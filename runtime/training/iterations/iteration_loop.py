@@ -13,7 +13,6 @@ from gradwire.blocks.errors import GradwireError
 from gradwire.blocks.values import Array
 from gradwire.runtime.calculus.dtypes import NUMPY
 from gradwire.runtime.engine.plan.recording import Recording, record
-from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.averages import is_divided, work_of
 from gradwire.runtime.training.iterations.protocols import Sizes
 from gradwire.runtime.training.iterations.staging import (
@@ -25,7 +24,7 @@ from gradwire.runtime.training.iterations.staging import (
 )
 from gradwire.runtime.training.optimisers import rate
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
-from gradwire.runtime.training.records import OptimiserRecord, StepRecord
+from gradwire.runtime.training.records import DivergedError, OptimiserRecord, StepRecord
 
 if TYPE_CHECKING:
     from gradwire.runtime.calculus import Value

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from gradwire.blocks.values import Array
     from gradwire.runtime.engine.program import Program
-    from gradwire.runtime.training.diverged import DivergedError
-    from gradwire.runtime.training.records import StepRecord
+    from gradwire.runtime.training.records import DivergedError, StepRecord
 
 
 class Stateful(Protocol):

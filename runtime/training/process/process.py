@@ -12,8 +12,15 @@ from typing import IO, TypeAlias
 from gradwire.runtime.data.progress import report
 from gradwire.runtime.engine.compilation import Compilation, tell
 from gradwire.runtime.interpreters import PATIENCE, blas_threads, processors, start, why_ended
-from gradwire.runtime.training.process.messages import CoursesReport, Forget, Reading, Refuse
-from gradwire.runtime.training.process.transport import packed, receive, send
+from gradwire.runtime.training.process.messages import (
+    CoursesReport,
+    Forget,
+    Reading,
+    Refuse,
+    packed,
+    receive,
+    send,
+)
 
 Listener: TypeAlias = "Callable[[CoursesReport | Ended], object]"
 """Takes what a process answers, in a thread of its own."""

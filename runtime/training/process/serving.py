@@ -44,8 +44,10 @@ from gradwire.runtime.training.process.messages import (
     Stop,
     Take,
     WantFrame,
+    packed,
+    receive,
+    send,
 )
-from gradwire.runtime.training.process.transport import packed, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

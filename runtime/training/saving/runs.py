@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from gradwire.blocks.errors import FeedError, FileError, GradwireError
 from gradwire.runtime.data.files.gathering import with_data_inside
 from gradwire.runtime.diagram.files.storage import replace_file, save, system_errors
-from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.records import DivergedError
 from gradwire.runtime.training.saving.checkpoint import (
     has_checkpoint,
     load_checkpoint,

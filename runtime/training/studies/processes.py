@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from gradwire.blocks.errors import RunError
 from gradwire.runtime.interpreters import blas_threads, end, pipes, start, why_ended
-from gradwire.runtime.training.process.transport import packed, receive, send
+from gradwire.runtime.training.process.messages import packed, receive, send
 from gradwire.runtime.training.studies.task import Trained, train
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
@@ -14,23 +15,67 @@ from pydantic import Field
 
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.blocks.errors import GradwireError, RunError, reason_of
+from gradwire.blocks.library.data import Dataset
+from gradwire.blocks.library.sources import Variable
 from gradwire.runtime.data.files.access import allow_data, allowed_data
 from gradwire.runtime.diagram import dumps, loads
 from gradwire.runtime.diagram.document_types import Record
+from gradwire.runtime.engine import Session
 from gradwire.runtime.engine.session.engines import EngineChoice
 from gradwire.runtime.engine.session.lookup import traced_ports
 from gradwire.runtime.training.curves import Curve
-from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.validation import Validation, in_phase, validation_batches
-from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.records import DivergedError
 from gradwire.runtime.training.studies.variants import with_variant
 from gradwire.runtime.training.trainer import Trainer
 
 if TYPE_CHECKING:
+    from gradwire.blocks.block import Block
     from gradwire.runtime.diagram import Diagram
-    from gradwire.runtime.engine import Session
+    from gradwire.runtime.engine.engine import Engine
     from gradwire.runtime.training.records import StepRecord
     from gradwire.runtime.training.studies.files import Measure, Variant
+
+
+# Seeds: what decides everything random in a training.
+
+_STEPS_OF_A_SEED = 1 << 20
+"""How far apart the steps of two seeds begin: random blocks draw by the step."""
+_SEEDS = 2**32
+
+
+def seeded(diagram: Diagram, seed: int, *, engine: str | Engine = "numpy") -> Session:
+    """A session in which everything random depends on ``seed``; 0 is the diagram as it is.
+
+    It decides the values that initialisers draw, the seeds of data sets, and the step from which
+    random blocks go on.
+    """
+    if seed == 0:
+        return Session(diagram, engine=engine)
+    for page, content in diagram.pages.items():
+        blocks = {name: _with_seed(block, seed) for name, block in content.blocks.items()}
+        diagram = diagram.with_page(page, replace(content, blocks=blocks))
+    session = Session(diagram, engine=engine)
+    program = session.program
+    for path, source in program.sources("variable").items():
+        if isinstance(source, Variable) and path in program.leaves and source.value is None:
+            drawn = source.with_parameters(seed=_mixed(source.seed, path, seed))
+            session.set(path, np.asarray(drawn.data(program.leaves[path].value.shape)))
+    session.step_number = seed * _STEPS_OF_A_SEED
+    return session
+
+
+def _with_seed(block: Block, seed: int) -> Block:
+    if isinstance(block, Dataset):
+        return block.with_parameters(seed=_mixed(block.seed, "", seed))
+    return block
+
+
+def _mixed(own: int | None, path: str, seed: int) -> int:
+    """A seed from a block's own, or from its path where it has none, and that of the study."""
+    entropy = zlib.crc32(path.encode("utf-8", "surrogatepass")) if own is None else own
+    return int(np.random.SeedSequence([entropy, seed]).generate_state(1)[0]) % _SEEDS
+
 
 VALIDATION = "validation/"
 """Before the name of a number that was measured on rows which are never trained on."""

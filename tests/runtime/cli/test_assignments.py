@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.runtime.cli.assignments import parse_assignment, parse_literal
 from gradwire.runtime.cli.output import UsageError
+from gradwire.runtime.cli.sessions import parse_assignment, parse_literal
 from gradwire.runtime.publish.text import array_text
 
 

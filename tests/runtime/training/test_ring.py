@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradwire.runtime.training.ring import Ring
+from gradwire.runtime.training.course import Ring
 
 
 def filled(steps, limit=100, size=10):

@@ -23,7 +23,7 @@ from gradwire.runtime.diagram import AddBlock, Connect, PortName, RemoveBlocks, 
 from gradwire.runtime.diagram.optimisers import SGDMethod
 from gradwire.runtime.diagram.training import OptimiserRule, Training
 from gradwire.runtime.training.saving import runs
-from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.task import seeded
 
 TRAINED = "trained.gradwire.json"
 

@@ -14,7 +14,7 @@ from gradwire.runtime.diagram import load
 from gradwire.runtime.diagram.optimisers import METHODS
 from gradwire.runtime.diagram.training import Average, Clip, OptimiserRule, Training
 from gradwire.runtime.engine import Session
-from gradwire.runtime.training.diverged import DivergedError
+from gradwire.runtime.training.records import DivergedError
 from gradwire.runtime.training.saving.runs import Pace, TrainingRun
 from gradwire.runtime.training.trainer import Trainer
 from tests.examples import gallery

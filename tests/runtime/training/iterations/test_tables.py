@@ -17,8 +17,8 @@ from gradwire.runtime.diagram.training import (
     OptimiserRule,
     Training,
 )
-from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.optimisers.arithmetic import Arithmetic
+from gradwire.runtime.training.records import DivergedError
 from gradwire.runtime.training.trainer import Trainer
 from gradwire.runtime.training.watch import AlarmWatch
 

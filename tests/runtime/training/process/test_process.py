@@ -39,9 +39,9 @@ from gradwire.runtime.training.process.messages import (
     Stop,
     Take,
     WantFrame,
+    packed,
 )
 from gradwire.runtime.training.process.process import CourseProcess, Ended, Processes
-from gradwire.runtime.training.process.transport import packed
 from gradwire.runtime.training.trainer import Trainer
 from tests.blocks.installing import install, site
 

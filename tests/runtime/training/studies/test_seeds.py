@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import gradwire as gw
-from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.task import seeded
 
 
 def test_a_seed_decides_what_is_drawn_and_0_is_the_diagram_as_it_is():

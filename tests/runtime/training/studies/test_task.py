@@ -13,12 +13,12 @@ from gradwire.blocks.errors import RunError
 from gradwire.runtime.data.files import access
 from gradwire.runtime.training.iterations.validation import Validation
 from gradwire.runtime.training.studies.files import Measure, Variant
-from gradwire.runtime.training.studies.seeds import seeded
 from gradwire.runtime.training.studies.task import (
     StudyWork,
     TrainingTask,
     in_this_process,
     require_runnable,
+    seeded,
     train,
 )
 from tests.runtime.training.studies.studies import line, noisy

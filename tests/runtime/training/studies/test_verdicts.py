@@ -11,7 +11,7 @@ import pytest
 import gradwire as gw
 from gradwire.blocks.errors import GradwireError
 from gradwire.runtime.training.studies.files import Claim, Measure, Variant
-from gradwire.runtime.training.studies.seeds import seeded
+from gradwire.runtime.training.studies.task import seeded
 from gradwire.runtime.training.studies.verdicts import VariantOutcome, judged, run_study
 from tests.runtime.training.studies.studies import line, study
 

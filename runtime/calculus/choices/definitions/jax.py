@@ -76,6 +76,8 @@ class JaxOperations(Operations):
         MINIMUM: with_rules(MINIMUM, _balanced("a", "b"), _balanced("b", "a")),
         ARCTAN2: PLAIN_ARCTAN2, ARCSINH: PLAIN_ARCSINH, ARCCOSH: PLAIN_ARCCOSH,
     }  # fmt: skip
+    # The last is kept only where it is at least as large as the new one.
+    WINS = staticmethod(lambda new, best: new.trace.xp.logical_not(best >= new))
 
     def clip(self, x: Operand, lo: float | None = None, hi: float | None = None) -> Value:
         """``min(max(x, lo), hi)``: a limit is a tie."""
@@ -90,10 +92,6 @@ class JaxOperations(Operations):
         shift = xp.where(xp.isfinite(top), top, 0.0)
         found = xp.log(xp.sum(xp.exp(x - shift), axis, keepdims=True)) + shift
         return found if keepdims else xp.sum(found, axis)
-
-    def _wins(self, new: Value, best: Value) -> Value:
-        """The last is kept only where it is at least as large as the new one."""
-        return self.logical_not(best >= new)
 
 
 DEFINITIONS: dict[str, Definition] = {

@@ -86,6 +86,8 @@ class Operations(Namespace):
     __slots__ = ()
     OTHERS: ClassVar[Mapping[Primitive, Primitive]] = {}
     """What it has in place of our primitives: the same values with other derivatives."""
+    WINS: ClassVar[Callable[[Value, Value], Value]] = staticmethod(lambda new, best: new > best)
+    """Whether a new element of a window takes the gradient from the best so far."""
 
     def _arithmetic(
         self, primitive: Primitive, a: Operand, b: Operand, floats: bool = False
@@ -106,9 +108,6 @@ class Operations(Namespace):
         x = self.as_float(x)
         return self.sqrt(self.sum(x * x, axis, keepdims))
 
-    def _wins(self, new: Value, best: Value) -> Value:
-        return new > best
-
     def max_pool(
         self,
         x: Operand,
@@ -121,4 +120,4 @@ class Operations(Namespace):
         value = Namespace(self.trace).max_pool(x, window, stride, padding, dilation)
         (largest,) = value.inputs
         assert largest.primitive is MAX  # over the first two axes, which are then dropped
-        return chosen(self.xp, largest.inputs[0], self._wins, value)
+        return chosen(self.xp, largest.inputs[0], self.WINS, value)

@@ -78,6 +78,8 @@ class TorchOperations(Operations):
         ARCSINH: PLAIN_ARCSINH,
         ARCCOSH: PLAIN_ARCCOSH,
     }
+    # The first of the largest; the last of several NaN.
+    WINS = staticmethod(lambda new, best: (new > best) | new.trace.xp.isnan(new))
 
     def sign(self, x: Operand) -> Value:
         """−1, 0 or 1; 0 for NaN."""
@@ -103,10 +105,6 @@ class TorchOperations(Operations):
 
         found = custom(out, rule, x)
         return found if keepdims else xp.sum(found, axis)
-
-    def _wins(self, new: Value, best: Value) -> Value:
-        """The first of the largest; the last of several NaN."""
-        return (new > best) | self.isnan(new)
 
 
 def _gelu(xp: Namespace, block: Gelu, x: Value) -> Value:

@@ -25,13 +25,15 @@ def path_option(*names: str, metavar: str, help: str) -> Any:
     return typer.Option(*names, parser=Path, metavar=metavar, help=help, show_default=False)
 
 
+def path_argument(metavar: str, help: str) -> Any:
+    """An argument that is a path."""
+    return typer.Argument(parser=Path, metavar=metavar, help=help, show_default=False)
+
+
 DiagramFile: TypeAlias = Annotated[
     Path,
-    typer.Argument(
-        parser=Path,
-        metavar="FILE",
-        help="A *.gradwire.json file, or a model that a program makes (model.py:make).",
-        show_default=False,
+    path_argument(
+        "FILE", "A *.gradwire.json file, or a model that a program makes (model.py:make)."
     ),
 ]
 Values: TypeAlias = Annotated[

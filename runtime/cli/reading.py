@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
-
+from gradwire.runtime.cli.arguments import path_option
 from gradwire.runtime.cli.output import UsageError
 from gradwire.runtime.data.files.access import allow_data
 from gradwire.runtime.data.progress import listening
@@ -18,13 +17,11 @@ from gradwire.runtime.publish.printable import visible
 
 AllowedData: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(
+    path_option(
         "--allow-data",
-        parser=Path,
         metavar="DIR",
         help="Let the diagram read data files in this folder and in those inside, although they "
         "lie outside of its own. May be repeated.",
-        show_default=False,
     ),
 ]
 

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.cli.arguments import Json, path_option
+from gradwire.runtime.cli.arguments import Json, path_argument, path_option
 from gradwire.runtime.cli.contracts import (
     contracts_for,
     contracts_in_paths,
@@ -67,13 +67,11 @@ from gradwire.runtime.version import __version__
 def check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            parser=Path,
-            metavar="FILE",
-            help="Diagrams, models that a program makes (model.py:make), and *.contracts files to "
+        path_argument(
+            "FILE",
+            "Diagrams, models that a program makes (model.py:make), and *.contracts files to "
             "check all of them against. Without any, all that [tool.gradwire.contracts] of "
             "pyproject.toml is about.",
-            show_default=False,
         ),
     ] = None,
     contracts: Annotated[
@@ -119,9 +117,7 @@ def check(
     ] = None,
     junit_file: Annotated[
         Path | None,
-        typer.Option(
-            "--junit", parser=Path, metavar="FILE", help="Write JUnit XML.", show_default=False
-        ),
+        path_option("--junit", metavar="FILE", help="Write JUnit XML."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -14,6 +14,7 @@ from gradwire.runtime.cli.arguments import (
     ThresholdOptions,
     Values,
     parse_thresholds,
+    path_option,
 )
 from gradwire.runtime.cli.contracts import contracts_for, contracts_in_paths
 from gradwire.runtime.cli.output import PROBLEMS, print_json, print_problems, problems_code
@@ -27,13 +28,11 @@ def doctor(
     file: DiagramFile,
     contracts: Annotated[
         list[Path] | None,
-        typer.Option(
+        path_option(
             "--contracts",
-            parser=Path,
             metavar="FILE",
             help="Contracts besides those that the diagram states; without it those in "
             "NAME.contracts, if there are any. May be repeated.",
-            show_default=False,
         ),
     ] = None,
     values: Values = None,

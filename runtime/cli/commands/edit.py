@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gradwire.blocks.nearest import nearest
+from gradwire.runtime.cli.arguments import path_argument
 from gradwire.runtime.cli.entry import COMMANDS
 from gradwire.runtime.cli.output import UsageError
 
@@ -16,9 +17,7 @@ from gradwire.runtime.cli.output import UsageError
 def edit(
     file: Annotated[
         Path | None,
-        typer.Argument(
-            parser=Path, metavar="FILE", help="The diagram to open.", show_default=False
-        ),
+        path_argument("FILE", "The diagram to open."),
     ] = None,
 ) -> None:
     """Open the editor; `gradwire FILE` does the same."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gradwire.blocks.errors import FileError
-from gradwire.runtime.cli.arguments import Json, path_option
+from gradwire.runtime.cli.arguments import Json, path_argument, path_option
 from gradwire.runtime.cli.output import (
     CLEAN,
     USAGE,
@@ -32,15 +32,11 @@ if TYPE_CHECKING:
 def grade(
     lesson: Annotated[
         Path,
-        typer.Argument(
-            parser=Path, metavar="LESSON", help="A diagram with a lesson.", show_default=False
-        ),
+        path_argument("LESSON", "A diagram with a lesson."),
     ],
     answers: Annotated[
         list[Path],
-        typer.Argument(
-            parser=Path, metavar="ANSWERS", help="Files of answers.", show_default=False
-        ),
+        path_argument("ANSWERS", "Files of answers."),
     ],
     csv_file: Annotated[
         Path | None,

@@ -12,7 +12,7 @@ import typer
 from gradwire.blocks.errors import Location, RunError
 from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime import extras
-from gradwire.runtime.cli.arguments import DiagramFile
+from gradwire.runtime.cli.arguments import DiagramFile, output_option
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram import MAIN, Diagnostic, Diagram
@@ -57,14 +57,7 @@ def picture(
     file: DiagramFile,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="The file to write; its ending is .svg, .png, .pdf or .tex (TikZ).",
-            show_default=False,
-        ),
+        output_option("The file to write; its ending is .svg, .png, .pdf or .tex (TikZ)."),
     ],
     page: Annotated[str, typer.Option("--page", metavar="PAGE", help="The page to draw.")] = MAIN,
     every: Annotated[

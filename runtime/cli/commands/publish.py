@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gradwire.blocks.errors import Location
-from gradwire.runtime.cli.arguments import DiagramFile, path_option
+from gradwire.runtime.cli.arguments import DiagramFile, output_option, path_option
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
 from gradwire.runtime.diagram.checks.diagnostics import Diagnostic
@@ -28,14 +28,7 @@ def publish(
     file: DiagramFile,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            parser=Path,
-            metavar="OUT",
-            help="The file to write; its ending is .html.",
-            show_default=False,
-        ),
+        output_option("The file to write; its ending is .html."),
     ],
     seed: Annotated[
         int,

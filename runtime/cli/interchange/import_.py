@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gradwire.runtime.briefly import counted
-from gradwire.runtime.cli.arguments import Json, output_option
+from gradwire.runtime.cli.arguments import Json, output_option, path_argument
 from gradwire.runtime.cli.output import UsageError, print_json
 from gradwire.runtime.cli.reading import shown_reading
 from gradwire.runtime.data.progress import report
@@ -32,12 +32,7 @@ _MOST = 40
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(
-            parser=Path,
-            metavar="FILE",
-            help=f"A model: {', '.join(known.title for known in FORMATS)}.",
-            show_default=False,
-        ),
+        path_argument("FILE", f"A model: {', '.join(known.title for known in FORMATS)}."),
     ],
     output: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import output_option
+from gradwire.runtime.cli.arguments import DiagramFile, output_option
 from gradwire.runtime.cli.contracts import parameters_of
 from gradwire.runtime.cli.output import UsageError, print_problems, problems_code
 from gradwire.runtime.cli.sessions import has_errors, open_session
@@ -23,15 +23,7 @@ _INFER = "infer"
 
 def contracts(
     action: Annotated[str, typer.Argument(metavar=_INFER, help="What to do.", show_default=False)],
-    file: Annotated[
-        Path,
-        typer.Argument(
-            parser=Path,
-            metavar="FILE",
-            help="A *.gradwire.json file, or a model that a program makes (model.py:make).",
-            show_default=False,
-        ),
-    ],
+    file: DiagramFile,
     output: Annotated[
         Path | None,
         output_option("Write them to this new file instead."),

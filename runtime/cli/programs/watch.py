@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import Json, path_option
+from gradwire.runtime.cli.arguments import Json, path_argument, path_option
 from gradwire.runtime.cli.output import CLEAN, PROBLEMS, print_json, say
 from gradwire.runtime.diagram.files.storage import system_errors
 from gradwire.runtime.programs.scripts import watched_script
@@ -17,12 +17,7 @@ from gradwire.runtime.publish.printable import visible
 def watch(
     script: Annotated[
         Path,
-        typer.Argument(
-            parser=Path,
-            metavar="SCRIPT",
-            help="A program that trains with PyTorch, as for `python SCRIPT`.",
-            show_default=False,
-        ),
+        path_argument("SCRIPT", "A program that trains with PyTorch, as for `python SCRIPT`."),
     ],
     arguments: Annotated[
         list[str] | None,

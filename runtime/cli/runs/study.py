@@ -9,7 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from gradwire.runtime.cli.arguments import Device, EngineName, Json, Threads, path_option
+from gradwire.runtime.cli.arguments import (
+    Device,
+    EngineName,
+    Json,
+    Threads,
+    path_argument,
+    path_option,
+)
 from gradwire.runtime.cli.engines import opened_engine
 from gradwire.runtime.cli.output import CLEAN, FAILED, PROBLEMS, UsageError, json_text, print_json
 from gradwire.runtime.cli.reading import AllowedData, allow_folders, shown_reading
@@ -34,11 +41,9 @@ from gradwire.runtime.training.studies.verdicts import judged_study
 def study(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            parser=Path,
-            metavar="FILE",
-            help="A diagram, of which --vary says what is varied; or studies: *.study.json files.",
-            show_default=False,
+        path_argument(
+            "FILE",
+            "A diagram, of which --vary says what is varied; or studies: *.study.json files.",
         ),
     ],
     vary: Annotated[

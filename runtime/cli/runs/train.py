@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gradwire.runtime.cli.arguments import Device, DiagramFile, EngineName, Json, Threads, Values
+from gradwire.runtime.cli.arguments import (
+    Device,
+    DiagramFile,
+    EngineName,
+    Json,
+    Threads,
+    Values,
+    path_option,
+)
 from gradwire.runtime.cli.engines import opened_engine, options_of
 from gradwire.runtime.cli.interrupt import interruptible
 from gradwire.runtime.cli.output import (
@@ -77,13 +85,11 @@ def train(
     file: DiagramFile,
     out: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--out",
-            parser=Path,
             metavar="DIR",
             help="The folder to write to: history.jsonl and history.csv, checkpoints, and "
             "trained.gradwire.json; without it that of --resume.",
-            show_default=False,
         ),
     ] = None,
     steps: Annotated[
@@ -98,13 +104,11 @@ def train(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--resume",
-            parser=Path,
             metavar="DIR",
             help="Go on from the last checkpoint in this folder of a training, bit by bit as if it "
             "had not been interrupted.",
-            show_default=False,
         ),
     ] = None,
     every: Annotated[

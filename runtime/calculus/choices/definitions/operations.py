@@ -86,7 +86,7 @@ class Operations(Namespace):
     __slots__ = ()
     OTHERS: ClassVar[Mapping[Primitive, Primitive]] = {}
     """What it has in place of our primitives: the same values with other derivatives."""
-    WINS: ClassVar[Callable[[Value, Value], Value]] = staticmethod(lambda new, best: new > best)
+    WINS: ClassVar[staticmethod[[Value, Value], Value]] = staticmethod(lambda new, best: new > best)
     """Whether a new element of a window takes the gradient from the best so far."""
 
     def _arithmetic(

@@ -37,7 +37,7 @@ from gradwire.runtime.lessons.expressions.goals import (
     wrong_value as wrong_value,
 )
 from gradwire.runtime.lessons.expressions.grammar import ConditionError as ConditionError
-from gradwire.runtime.lessons.expressions.trials import Trial as Trial
+from gradwire.runtime.lessons.expressions.wording import Trial as Trial
 from gradwire.runtime.lessons.inside import PrimitiveForward as PrimitiveForward
 from gradwire.runtime.lessons.misconceptions import NAMES as NAMES
 from gradwire.runtime.lessons.notes import (

@@ -20,12 +20,12 @@ from gradwire.runtime.flow.observed import ObservedFlow
 from gradwire.runtime.flow.observing import run_losses
 from gradwire.runtime.lessons.expressions.facts import Facts
 from gradwire.runtime.lessons.expressions.grammar import ConditionError
-from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.lessons.expressions.wording import trials_in
 from gradwire.runtime.lessons.texts import filled, parse_text
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
-    from gradwire.runtime.lessons.expressions.trials import Trial
+    from gradwire.runtime.lessons.expressions.wording import Trial
 
 MOST_TRIALS = 32
 """What-ifs that are computed for the notes of a diagram after each edit: each is one more run."""

@@ -52,6 +52,7 @@ from gradwire.runtime.lessons.setting import (
     with_settings,
 )
 from gradwire.runtime.lessons.texts import filled
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.lesson import Control, Lesson, LessonStep, Setting
@@ -385,19 +386,10 @@ def _require_kind(step: LessonStep, answer: Answer) -> None:
 def _require_small(diagram: Diagram) -> Diagram:
     """The diagram of a learner, unless it is too large to be run while others wait."""
     blocks = sum(len(page.blocks) for page in diagram.pages.values())
-    if blocks > MOST_BLOCKS:
-        raise AnswerError(
-            "The diagram is too large.",
-            expected=f"at most {MOST_BLOCKS:,} blocks",
-            got=f"{blocks:,}",
-        )
+    require_at_most("The diagram is too large.", blocks, MOST_BLOCKS, "blocks", AnswerError)
     numbers = sum(value.size for value in Session(diagram, partial=True).program.ports.values())
-    if numbers > MOST_NUMBERS:
-        raise AnswerError(
-            "The diagram computes too many numbers.",
-            expected=f"at most {MOST_NUMBERS:,}",
-            got=f"{numbers:,}",
-        )
+    what = "The diagram computes too many numbers."
+    require_at_most(what, numbers, MOST_NUMBERS, error=AnswerError)
     return diagram
 
 

@@ -1,4 +1,4 @@
-"""Contracts kept and broken: lines for a reader, JSON, and JUnit XML for a CI server."""
+"""Contracts, derivatives and findings of the doctor: lines for a reader, JSON, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -173,6 +173,8 @@ def contracts_json(outcomes: Outcomes) -> list[dict[str, Json]]:
 
 def junit(outcomes: Outcomes, problems: Iterable[Problem]) -> str:
     """JUnit XML: a suite a diagram, a case a contract, and one for the diagram's own errors."""
+    from xml.etree import ElementTree  # reports without JUnit XML need none
+
     root = ElementTree.Element("testsuites", name="gradwire")
     errors = [problem for problem in problems if problem.is_error]
     for file, checked in outcomes.items():
@@ -205,5 +207,7 @@ def _line(breach: Breach) -> str:
     return f"{place}{breach.sentence}{'' if '←' in breach.sentence else route}"
 
 
-def _add(case: ElementTree.Element, tag: str, message: str, text: str) -> None:
+def _add(case: Element, tag: str, message: str, text: str) -> None:
+    from xml.etree import ElementTree
+
     ElementTree.SubElement(case, tag, message=xml_text(message)).text = xml_text(text)

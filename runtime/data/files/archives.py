@@ -17,6 +17,7 @@ import numpy as np
 from gradwire.blocks.errors import FileError
 from gradwire.runtime.data.files.npy import Header, mapped, read_bytes, read_header, require_shape
 from gradwire.runtime.data.files.zips import open_zip
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -38,16 +39,6 @@ _DTYPES = {
     "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
     "F16": "float16", "F32": "float32", "F64": "float64",
 }  # fmt: skip
-
-
-def _require_few(count: int, path: Path) -> None:
-    if count > MAX_MEMBERS:
-        raise FileError(
-            "The file has too many arrays.",
-            path=str(path),
-            expected=f"at most {MAX_MEMBERS:,}",
-            got=f"{count:,}",
-        )
 
 
 # ---- npz --------------------------------------------------------------------------------------
@@ -86,14 +77,14 @@ def npz_arrays(file: BufferedReader, path: Path, names: Iterable[str]) -> dict[s
         members = _members(archive)
         wanted = {name: members[name] for name in names}
         packed = sum(info.file_size for info in wanted.values() if not _is_stored(info))
-        if packed > MAX_UNPACKED:
-            raise FileError(
-                "The compressed arrays are too large to be unpacked.",
-                path=str(path),
-                expected=f"at most {MAX_UNPACKED:,} bytes",
-                got=f"{packed:,}",
-                next_step="Save them with numpy.savez, or as npy; then they stay in their file.",
-            )
+        require_at_most(
+            "The compressed arrays are too large to be unpacked.",
+            packed,
+            MAX_UNPACKED,
+            "bytes",
+            path=str(path),
+            next_step="Save them with numpy.savez, or as npy; then they stay in their file.",
+        )
         if sum(info.file_size for info in wanted.values()) - packed > file.seek(0, os.SEEK_END):
             raise zipfile.BadZipFile("its members overlap")
         return {name: _array(file, archive, info, path, name) for name, info in wanted.items()}
@@ -162,7 +153,7 @@ def safetensors_headers(file: BufferedReader, path: Path) -> dict[str, Header]:
         reason = str(error)[:200]
         raise FileError(f"This is no safetensors file: {reason}.", path=str(path)) from None
     header.pop("__metadata__", None)
-    _require_few(len(header), path)
+    require_at_most("The file has too many arrays.", len(header), MAX_MEMBERS, path=str(path))
     return {name: _tensor(entry, 8 + length, f"{path}:{name}") for name, entry in header.items()}
 
 

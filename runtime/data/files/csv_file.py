@@ -24,6 +24,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.data.progress import report
 from gradwire.runtime.diagram.files.regular import open_regular
 from gradwire.runtime.diagram.files.storage import system_errors
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from io import BufferedReader, TextIOWrapper
@@ -105,13 +106,8 @@ class Reader:
         self._top = None if self.has_header else top
 
     def _named(self, row: Sequence[str]) -> tuple[str, ...]:
-        if len(row) > MAX_FIELDS:
-            raise FileError(
-                "The table has too many columns.",
-                path=str(self.path),
-                expected=f"at most {MAX_FIELDS:,}",
-                got=f"{len(row):,}",
-            )
+        what = "The table has too many columns."
+        require_at_most(what, len(row), MAX_FIELDS, path=str(self.path))
         if not self.has_header:
             return tuple(map(str, range(len(row))))
         names = tuple(field.strip() for field in row)

@@ -9,7 +9,7 @@ import struct
 import zipfile
 from typing import IO, TYPE_CHECKING
 
-from gradwire.blocks.errors import FileError
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,13 +59,7 @@ def directory(file: IO[bytes]) -> bytes:
 def require_few(file: IO[bytes], path: Path, most: int) -> None:
     """Raise FileError for a zip with more than so many members, BadZipFile for none."""
     count = directory(file).count(_ENTRY)  # each entry begins so
-    if count > most:
-        raise FileError(
-            "The file has too many members.",
-            path=str(path),
-            expected=f"at most {most:,}",
-            got=f"{count:,}",
-        )
+    require_at_most("The file has too many members.", count, most, path=str(path))
 
 
 def open_zip(file: IO[bytes], path: Path, most: int) -> zipfile.ZipFile:

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.blocks.errors import FileError
 from gradwire.blocks.limits import MAX_CONTAINERS, MAX_ENTRIES
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -305,13 +306,7 @@ def file_error(
 
 def check_limits(text: str, source: str | None = None) -> TextSurvey:
     """What a text holds. Raises FileError, with the place, if that is more than can be read."""
-    if len(text) > MAX_CHARACTERS:
-        raise FileError(
-            "The file is too large.",
-            path=source,
-            expected=f"at most {MAX_CHARACTERS:,} characters",
-            got=f"{len(text):,}",
-        )
+    require_at_most("The file is too large.", len(text), MAX_CHARACTERS, "characters", path=source)
     surveyed = survey(text, TextLimits(MAX_DEPTH, MAX_ENTRIES, MAX_CONTAINERS))
     if surveyed.excess is not None:
         name, offset = surveyed.excess

@@ -21,6 +21,7 @@ from gradwire.runtime.diagram.files.records import changed_block
 from gradwire.runtime.diagram.files.regular import read_regular
 from gradwire.runtime.diagram.files.storage import replace_file, system_errors
 from gradwire.runtime.diagram.files.writing import json_finite
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,13 +122,8 @@ class Presets:
         presets = {type_name: of_type for type_name, of_type in presets.items() if of_type}
         document = json_finite({FIELD: VERSION, "presets": presets})
         data = (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
-        if len(data) > MAX_BYTES:
-            raise FileError(
-                "The presets would be too large.",
-                path=str(self.path),
-                expected=f"at most {MAX_BYTES:,} bytes",
-                got=f"{len(data):,}",
-            )
+        what = "The presets would be too large."
+        require_at_most(what, len(data), MAX_BYTES, "bytes", path=str(self.path))
         _parsed(data, str(self.path))  # whatever is written can be read
         with system_errors(self.path, "write"):
             self.path.parent.mkdir(parents=True, exist_ok=True)

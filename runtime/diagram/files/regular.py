@@ -20,6 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Never, TypeVar
 
 from gradwire.blocks.errors import FileError
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -119,13 +120,8 @@ def read_regular(path: Path, most: int, folder: Path | None = None) -> bytes:
     with open_regular(path, folder) as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(most + 1) if size <= most else b""
-    if max(size, len(data)) > most:
-        raise FileError(
-            "The file is too large.",
-            path=str(path),
-            expected=f"at most {most:,} bytes",
-            got=f"{max(size, len(data)):,}",
-        )
+    found = max(size, len(data))
+    require_at_most("The file is too large.", found, most, "bytes", path=str(path))
     return data
 
 

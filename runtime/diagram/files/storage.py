@@ -42,6 +42,7 @@ from gradwire.runtime.diagram.files.tensors import (
     is_file_name,
 )
 from gradwire.runtime.diagram.files.writing import large_arrays, write
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from gradwire.runtime.diagram.model import Diagram
@@ -163,13 +164,9 @@ def _written(diagram: Diagram, tensors: str | None, path: Path) -> bytes:
     text = write(diagram, tensors)
     check_limits(text, str(path))
     data = text.encode()
-    if len(data) > MAX_CHARACTERS:
-        raise FileError(
-            "The file would be too large.",
-            path=str(path),
-            expected=f"at most {MAX_CHARACTERS:,} bytes",
-            got=f"{len(data):,}",
-        )
+    require_at_most(
+        "The file would be too large.", len(data), MAX_CHARACTERS, "bytes", path=str(path)
+    )
     return data
 
 

@@ -48,6 +48,7 @@ from gradwire.runtime.diagram.model import (
     View,
 )
 from gradwire.runtime.gc_pause import uncollected
+from gradwire.runtime.limits import require_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -263,10 +264,7 @@ def _check(diagram: Diagram) -> None:
         (len(diagram.contracts), MAX_CONTRACTS, "lines of contracts"),
         (len(diagram.views), MAX_VIEWS, "bookmarks"),
     ):
-        if count > most:
-            raise FileError(
-                f"Too many {what} for one file.", expected=f"at most {most:,}", got=f"{count:,}"
-            )
+        require_at_most(f"Too many {what} for one file.", count, most)
     for view in diagram.views:
         if not (is_name(view.name) and view.page in diagram.pages):
             raise FileError(f"{view.name!r} is not a valid bookmark.", location=Location(view.page))

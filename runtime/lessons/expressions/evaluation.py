@@ -21,8 +21,7 @@ from gradwire.runtime.lessons.expressions.grammar import (
     offset_of,
     whole_number,
 )
-from gradwire.runtime.lessons.expressions.trials import trial_of
-from gradwire.runtime.lessons.expressions.wording import STOP_WORDS, fact_words, facts_in
+from gradwire.runtime.lessons.expressions.wording import STOP_WORDS, fact_words, facts_in, trial_of
 
 if TYPE_CHECKING:
     from gradwire.runtime.lessons.expressions.facts import Facts

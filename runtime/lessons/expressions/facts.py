@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradwire.runtime.engine import Run, Session
     from gradwire.runtime.engine.program import Program
     from gradwire.runtime.flow.observed import ObservedFlow
-    from gradwire.runtime.lessons.expressions.trials import Trial
+    from gradwire.runtime.lessons.expressions.wording import Trial
     from gradwire.runtime.lessons.misconceptions import Wrong
     from gradwire.runtime.lessons.timeline import Timeline
 

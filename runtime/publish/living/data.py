@@ -33,7 +33,7 @@ from gradwire.runtime.flow.tools.interventions import CloseStop, CutWire, OpenSt
 from gradwire.runtime.flow.words.states import State
 from gradwire.runtime.lessons.expressions.facts import Facts
 from gradwire.runtime.lessons.expressions.grammar import WHAT_IFS
-from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.lessons.expressions.wording import trials_in
 from gradwire.runtime.publish.living.computing.kernels import KERNELS
 from gradwire.runtime.publish.living.computing.numbers import LARGEST_INTEGER, number, numbers
 from gradwire.runtime.publish.living.computing.switches import (

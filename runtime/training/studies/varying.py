@@ -17,6 +17,7 @@ from gradwire.blocks.nearest import did_you_mean
 from gradwire.runtime.diagram import MAIN
 from gradwire.runtime.diagram.files.models import TRAINING, whole_numbers
 from gradwire.runtime.diagram.paths import InstancePath, PortPath
+from gradwire.runtime.limits import require_at_most
 from gradwire.runtime.training.studies.files import MAX_SEEDS, MAX_STEPS, Variant
 from gradwire.runtime.training.studies.task import TrainingTask
 from gradwire.runtime.training.studies.variants import with_variant
@@ -272,10 +273,7 @@ def plan(
     for too many combinations.
     """
     count = math.prod(map(len, varied.values()))
-    if count > MOST:
-        raise ParameterError(
-            "There are too many combinations.", expected=f"at most {MOST:,}", got=f"{count:,}"
-        )
+    require_at_most("There are too many combinations.", count, MOST, error=ParameterError)
     found = []
     for values in product(*varied.values()):
         settings = dict(zip(varied, values, strict=True))

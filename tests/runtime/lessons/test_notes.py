@@ -11,7 +11,7 @@ from gradwire.runtime.diagram.model import Diagram, Note
 from gradwire.runtime.engine import Session
 from gradwire.runtime.flow.observing import observe
 from gradwire.runtime.lessons.expressions.facts import Facts, FlowFacts
-from gradwire.runtime.lessons.expressions.trials import trials_in
+from gradwire.runtime.lessons.expressions.wording import trials_in
 from gradwire.runtime.lessons.notes import (
     MOST_TRIALS,
     asks,

@@ -235,8 +235,11 @@ class ObservedFlow:
         wires = self.program.leaf_wires(WirePath(key)) if is_wire else outgoing
         about = self._sentences_about(run, contributions)
         states = self.states(loss)
-        found = (about.culprit(wire, state) for wire in wires if states.get(wire) is state)
-        return dict(filter(None, found))
+        found: dict[InstancePath, str] = {}
+        for wire in wires:
+            if states.get(wire) is state and (told := about.culprit(wire, state)):
+                found.setdefault(*told)  # leaves of a tree may differ: what the first one says
+        return found
 
     def invariance(self, name: str) -> str:
         """Why no loss changes with a variable, whatever the numbers; empty where one may."""

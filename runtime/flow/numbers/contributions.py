@@ -24,7 +24,7 @@ from gradwire.runtime.flow.numbers.magnitudes import (
     scale_of,
 )
 from gradwire.runtime.flow.numbers.origins import Values
-from gradwire.runtime.flow.structure.neighbours import neighbours_of
+from gradwire.runtime.flow.structure.neighbours import neighbours_of, outputs_of
 from gradwire.runtime.flow.words.phrases import FACTORS
 
 if TYPE_CHECKING:
@@ -259,9 +259,9 @@ class Contributions:
         names = (instance.port(output) for output in instance.block.output_names())
         return [leaf for port in names for leaf in self.program.leaf_ports(port)]
 
-    def arrivals(self, path: InstancePath) -> list[Array]:
-        """The adjoints of a block's outputs, where something arrives."""
-        found = (self.arriving(port) for port in self.outputs(path))
+    def arrivals(self, wire: WirePath) -> list[Array]:
+        """The adjoints of what a block makes of a wire into it, where something arrives."""
+        found = (self.arriving(port) for port in outputs_of(self.program, wire))
         return [array for array in found if array is not None]
 
     def zero_spot(self, blame: Blame) -> ZeroSpot:
@@ -342,11 +342,16 @@ class Contributions:
     ) -> WirePath | Blame:
         """The next wire towards the loss that is bad as well, or who made this one so."""
         path = self.program.wire_targets[wire]
-        arrived = self.arrivals(path)
-        ahead = self._ahead(path)
+        arrived = self.arrivals(wire)
+        ahead = self._ahead(wire)
         through = self._through(path) if every and not ahead else []
         if through:
-            ahead = [wire for gradient in through for wire in self._ahead(gradient)]
+            ahead = [
+                wire
+                for gradient in through
+                for port in self.outputs(gradient)
+                for wire in self.leaving(port)
+            ]
         spoilt = all(map(bad, arrived)) if every else any(map(bad, arrived))
         ends = not arrived or not spoilt or self.program.block(path).head
         if ends and not (through and spoilt):
@@ -373,22 +378,23 @@ class Contributions:
         at = wire
         while at not in self._route_factors:
             path = self.program.wire_targets[at]
-            ahead = self._ahead(path)
+            ahead = self._ahead(at)
             if not ahead or self._is_head(path):
                 self._route_factors[at] = RouteFactors()
                 break
             route.append((at, path))
             at = max(ahead, key=lambda w: self.sizes[w].rms)
         for behind, path in reversed(route):
-            arrived = max(measure(a).rms for a in self.arrivals(path))
+            arrived = max(measure(a).rms for a in self.arrivals(behind))
             factor = self.sizes[behind].rms / arrived if arrived else 0.0
             squashes = factor < 1.0 and self.program.block(path).type_name() in SQUASHING
             self._route_factors[behind] = self._route_factors[at].behind(behind, factor, squashes)
             at = behind
         return self._route_factors[wire]
 
-    def _ahead(self, path: InstancePath) -> list[WirePath]:
-        return [wire for port in self.outputs(path) for wire in self.leaving(port)]
+    def _ahead(self, wire: WirePath) -> list[WirePath]:
+        """The wires that carry on what a block makes of a wire."""
+        return [x for port in outputs_of(self.program, wire) for x in self.leaving(port)]
 
     def _of(self, wire: WirePath) -> Array:
         array = self.run.contributions[wire]
@@ -403,7 +409,7 @@ class Contributions:
         while True:
             yield wire
             path = self.program.wire_targets[wire]
-            ahead = self._ahead(path)
+            ahead = self._ahead(wire)
             if not ahead or self._is_head(path):
                 return
             wire = max(ahead, key=lambda w: self.sizes[w].rms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from gradwire.blocks.library.gradient import Gradient
 from gradwire.blocks.library.sources import Constant
 
 if TYPE_CHECKING:
+    from gradwire.runtime.calculus import Value
     from gradwire.runtime.diagram.paths import InstancePath, PortPath, WirePath
     from gradwire.runtime.engine.program import Program
 
@@ -122,3 +123,37 @@ class Neighbours:
 def neighbours_of(program: Program) -> Neighbours:
     """The neighbours of a program; cached, as new numbers don't change them."""
     return program.derived("neighbours", lambda: Neighbours(program))
+
+
+def outputs_of(program: Program, wire: WirePath) -> Sequence[PortPath]:
+    """The ports of a block to which what a wire brings goes: of those with trees, some leaves."""
+    path = program.wire_targets[wire]
+    ports, apart = program.derived(("outputs by wire", path), lambda: _outputs(program, path))
+    return apart.get(wire, ports)
+
+
+def _outputs(
+    program: Program, path: InstancePath
+) -> tuple[list[PortPath], dict[WirePath, list[PortPath]]]:
+    """The ports of a block, and for wires into it that don't go to all of them, those."""
+    instance = program.instances[path]
+    names = instance.block.output_names()
+    ports = [leaf for name in names for leaf in program.leaf_ports(instance.port(name))]
+    if len(ports) == 1:
+        return ports, {}
+    wires = [leaf for key, _ in instance.wires.values() for leaf in program.leaf_wires(key)]
+    markers = {program.wires[wire]: wire for wire in wires if wire in program.wires}
+    found: dict[WirePath, list[PortPath]] = {}
+    for port in ports:
+        pending = [program.ports[port]] if port in program.ports else []
+        seen: set[Value] = set()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if value in markers:
+                found.setdefault(markers[value], []).append(port)
+            else:
+                pending += value.inputs
+    return ports, {wire: some for wire, some in found.items() if len(some) < len(ports)}

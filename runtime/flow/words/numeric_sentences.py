@@ -218,7 +218,7 @@ class NumericSentences:
             elif origin.block != blame.block and what == "NaN" != origin.what:
                 made = phrases.AS_MADE.format(blame.block, origin.block, origin.what, origin.reason)
             return " ".join(filter(None, (phrases.FIRST.format(what, made), cure)))
-        arrived = self._contributions.arrivals(blame.block)
+        arrived = self._contributions.arrivals(blame.wire)
         same = [a for a in arrived if a.shape == contribution.shape]
         reason = flat_spots.nonfinite_reason(same[0] if same else None, contribution)
         if is_kind(program.block(blame.block), "Recorded"):

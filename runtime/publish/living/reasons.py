@@ -50,6 +50,14 @@ def _block(program: Program, instance: Instance) -> list[object]:
     ports = [leaf for name in names for leaf in program.leaf_ports(instance.port(name))]
     if (outputs := [port.within_block for port in ports]) != ["out"]:
         more["outputs"] = outputs
+        wires = [leaf for key, _ in instance.wires.values() for leaf in program.leaf_wires(key)]
+        leads = {wire: outputs_of(program, wire) for wire in wires}
+        some = {wire: found for wire, found in leads.items() if len(found) < len(outputs)}
+        if some:
+            more["leads"] = {
+                wire.within_block: [port.within_block for port in found]
+                for wire, found in some.items()
+            }
     if passed := _passed(instance):
         more["wires"] = passed
     if block.head:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gradwire as gw
 import gradwire.runtime.build as b
 from gradwire.runtime.diagram import MoveBlocks, Point, SetParameters, apply, load
 from gradwire.runtime.engine import Session
@@ -407,3 +408,15 @@ def test_the_culprit_of_a_wire_with_a_tree_is_that_of_its_leaves(factor, state, 
     observed = observe(session)
     assert [observed.state(wire) for wire in ("freeze.x", "parts.x")] == [state, state]
     assert [observed.culprits(wire) for wire in ("freeze.x", "parts.x")] == [said, said]
+
+
+def test_what_makes_a_leaf_of_a_tree_0_or_small_is_found_along_that_leaf() -> None:
+    leaves = [gw.variable("w", [400.0, 800.0]), gw.variable("v", [0.5, 0.1])]
+    tree = gw.tanh(gw.pack(*leaves, keys="w, v", name="pack"), name="tanh")
+    w, v = gw.unpack(gw.stop_gradient(tree, only="u", name="stop"), paths="w, v", name="parts")
+    small = gw.sum(gw.mul(v, 1e-9, name="small"))
+    observed = observe(Session(gw.build(gw.loss(gw.sum(w) + small, name="L"))))
+    assert observed.culprits("w") == {"tanh": "tanh has a derivative of 0 here"}
+    assert [*observed.culprits("v")] == ["small"]
+    assert observed.zeroed_by("w") == ["tanh"]
+    assert "over 7 blocks; worst: small ×1e−9" in observed.variable("v").sentence

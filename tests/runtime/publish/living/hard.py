@@ -56,6 +56,14 @@ def hard_cases(living: Living, most: int = 12) -> Iterator[dict[str, Any]]:
             }
 
 
+def _apart() -> Diagram:
+    """A tree whose leaves fare differently: one saturates, and one is small."""
+    leaves = [variable(n, [v, 2 * v], dtype="float64") for n, v in (("w", 400.0), ("v", 0.3))]
+    tree = block("Tanh", block("Pack", *leaves, keys="w, v", name="pack"), name="tanh")
+    w, v = block("Unpack", stop_gradient(tree, only=["u"]), paths="w, v", name="parts")
+    return build(loss(block("Sum", w), name="L"), loss(block("Sum", v * 1e-9), name="M"))
+
+
 def specimens() -> dict[str, Diagram]:
     """One diagram for each reason."""
 
@@ -173,6 +181,7 @@ def specimens() -> dict[str, Diagram]:
         ),
         "decays": _read_in_turn("Tanh", 0.3),
         "decays behind gates": _read_in_turn("Sigmoid", 1.3),
+        "leaves apart": _apart(),
         "partial": total(one("Relu", x)),
         "stopped": total(stop_gradient(x) * y),
     }

@@ -84,6 +84,15 @@ def test_a_small_factor_that_is_trained_is_named_on_a_page(tmp_path: Path) -> No
     assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
 
 
+def test_leaves_of_a_tree_are_followed_apart_on_a_page(tmp_path: Path) -> None:
+    living = living_data(specimens()["leaves apart"])
+    told = [*cases(living, 2)]
+    said = {name: text[0] for name, text in told[0]["told"].items()}
+    assert said["w"] == "Already 0 after tanh, which has a derivative of 0 here."
+    assert "worst: mul1 ×1e−9" in said["v"]
+    assert_same(compared(tmp_path, {"data": living.data, "cases": told}))
+
+
 @pytest.mark.parametrize("name", ["decays", "decays behind gates"])
 def test_a_decay_along_a_sequence_is_measured_on_a_page(name: str, tmp_path: Path) -> None:
     living = living_data(in_dtype(specimens()[name], "float64"))

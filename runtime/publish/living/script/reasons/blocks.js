@@ -43,6 +43,12 @@ class Blocks {
     return (this.more(path).outputs ?? ['out']).map((name) => `${path}.${name}`);
   }
 
+  // The ports to which what a wire brings goes: of those with trees, some leaves.
+  outputsOf(wire) {
+    const path = this.targets[wire], some = this.more(path).leads?.[within(wire)];
+    return some ? some.map((name) => `${path}.${name}`) : this.outputs(path);
+  }
+
   // The ports that a block reads, by input; inputs with numbers of their own are omitted.
   sources(path) {
     const wires = Object.entries(this.wires[path] ?? {});

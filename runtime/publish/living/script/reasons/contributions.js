@@ -35,16 +35,17 @@ class Contributions {
     return (this.near.leavingPort[port] ?? []).filter((wire) => wire in this.of);
   }
 
-  ahead(path) {
-    return this.near.outputs(path).flatMap((port) => this.leaving(port));
+  // The wires that carry on what leaves some ports.
+  ahead(ports) {
+    return ports.flatMap((port) => this.leaving(port));
   }
 
   // The adjoints of a block's outputs by port, where something arrives: those that lead to a trained
   // variable, or all where the runtime reads them too, at stops and where there are Gradient blocks.
-  arriving(path) {
+  arriving(path, ports = this.near.outputs(path)) {
     const {tape} = this.live.ready, found = {}, {near} = this;
     const isWatched = near.kind(path) === 'StopGradient' || near.gradients.length > 0;
-    for (const port of near.outputs(path)) {
+    for (const port of ports) {
       const known = tape.ports[port], array = this.live.arriving(port);
       const isTrained = array && this.live.levels.trained[known[0]] === OPEN;
       if (array && (isTrained || isWatched)) found[within(port)] = array;
@@ -70,12 +71,17 @@ class Contributions {
     return this.blame(wire, 'zero', (array) => !hasAny(array), true);
   }
 
+  // The adjoints of what a block makes of a wire into it.
+  arrivals(wire) {
+    return Object.values(this.arriving(this.near.targets[wire], this.near.outputsOf(wire)));
+  }
+
   further(wire, isBad, every) {
-    const {near} = this, path = near.targets[wire], arrived = Object.values(this.arriving(path));
-    let ahead = this.ahead(path);
+    const {near} = this, path = near.targets[wire], arrived = this.arrivals(wire);
+    let ahead = this.ahead(near.outputsOf(wire));
     const isHead = this.heads.has(path);
     const through = every && !ahead.length && !isHead ? near.differentiating(path) : [];
-    if (through.length) ahead = through.flatMap((gradient) => this.ahead(gradient));
+    if (through.length) ahead = through.flatMap((gradient) => this.ahead(near.outputs(gradient)));
     const isSpoilt = every ? arrived.every(isBad) : arrived.some(isBad);
     const ends = !arrived.length || !isSpoilt || near.more(path).head;
     if (ends && !(through.length && isSpoilt)) return {block: path, wire, isLocal: true};
@@ -88,7 +94,7 @@ class Contributions {
 
   // The wire ahead that brings back most; null at the loss.
   next(wire) {
-    const path = this.near.targets[wire], ahead = this.ahead(path);
+    const path = this.near.targets[wire], ahead = this.ahead(this.near.outputsOf(wire));
     return ahead.length && !this.heads.has(path) ? this.largestOf(ahead) : null;
   }
 
@@ -118,7 +124,7 @@ class Contributions {
     }
     for (const behind of route.reverse()) {
       const path = near.targets[behind], known = factors[at];
-      const arrived = most(Object.values(this.arriving(path)).map(({d}) => rms(d)));
+      const arrived = most(this.arrivals(behind).map(({d}) => rms(d)));
       const factor = arrived ? this.sizes[behind].rms / arrived : 0, {squashing} = known;
       factors[behind] = {
         blocks: known.blocks + 1,

@@ -137,7 +137,7 @@ class NumericSentences {
         made = phrase(SAY.AS_MADE, block, origin.block, origin.what, origin.reason);
       return joined(phrase(SAY.FIRST, what, made), cure);
     }
-    const arrived = Object.values(contributions.arriving(block));
+    const arrived = contributions.arrivals(wire);
     const before = arrived.find(({s}) => sameShape(s, contribution.s));
     let reason = SAY.STEEP_HERE;
     if (what === 'NaN') reason = before && before.d.includes(0) ? '0·∞' : '∞ − ∞ or 0·∞';

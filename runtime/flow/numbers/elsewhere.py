@@ -146,7 +146,9 @@ class Elsewhere:
         arrays = tuple(array for array in inputs if array is not None)
         if not any(array.dtype.kind == "f" for array in arrays):
             return Site(instance.block, arrays)
-        arrived = self._contributions.arrivals(path)
+        contributions = self._contributions
+        arriving = map(contributions.arriving, contributions.outputs(path))
+        arrived = [array for array in arriving if array is not None]
         return Site(instance.block, arrays, *arrived[:1])
 
     def _input(self, path: InstancePath, port: str) -> Array | None:

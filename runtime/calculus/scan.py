@@ -67,7 +67,7 @@ class Body:
     owner: Callable[[Any, int], Any] = _same
     """The owner in a step, by its number, of what an owner of the body does."""
     _reads: dict[Value, _Slots] = field(default_factory=dict)
-    _reversed: dict[Any, _Reverse] = field(default_factory=dict)
+    _reversed: dict[object, _Reverse] = field(default_factory=dict)
 
     @property
     def leaves(self) -> list[Value]:

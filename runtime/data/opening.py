@@ -26,7 +26,7 @@ _READ = ("source", "path", "columns")
 """The parameters that the table of a file depends on."""
 
 _open: WeakValueDictionary[str, DataRows] = WeakValueDictionary()
-_tables: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_tables: WeakValueDictionary[str, DataTable] = WeakValueDictionary()
 _recent: deque[DataRows] = deque(maxlen=4)
 """Rows that stay open although nothing uses them now: an edit soon will."""
 

@@ -63,7 +63,7 @@ def fixed(value: Any, places: int) -> str:
     return f"−{digits}" if real < 0 and digits.strip("0.") else digits
 
 
-def _nested(array: Array, written: Callable[[Any], str]) -> str:
+def _nested(array: Array, written: Callable[[object], str]) -> str:
     if array.ndim == 0:
         return written(array[()])
     return f"[{', '.join(_nested(row, written) for row in array)}]"

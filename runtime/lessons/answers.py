@@ -108,7 +108,7 @@ def bare(diagram: Diagram) -> Diagram:
     return replace(diagram, pages=pages, views=())
 
 
-def _drawn(diagram: Diagram) -> Any:
+def _drawn(diagram: Diagram) -> object:
     return json.loads(write(replace(bare(diagram), lesson=None)))
 
 
@@ -121,10 +121,14 @@ def lesson_digest(diagram: Diagram) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def sealed(record: Mapping[str, object]) -> dict[str, Any]:
+def sealed(record: Mapping[str, object]) -> dict[str, object]:
     """A record of answers with its digest."""
     rest = {key: value for key, value in record.items() if key != "digest"}
-    return rest | {"digest": hashlib.sha256(canonical(rest).encode("utf-8")).hexdigest()}
+    return rest | {"digest": _digest(rest)}
+
+
+def _digest(record: Mapping[str, object]) -> str:
+    return hashlib.sha256(canonical(record).encode("utf-8")).hexdigest()
 
 
 def canonical(value: object) -> str:
@@ -192,7 +196,7 @@ def parse_sheet(text: str, path: str | None = None) -> AnswerSheet:
     raise found.in_text(text, path)
 
 
-def _sheet(document: dict[str, Any]) -> AnswerSheet:
+def _sheet(document: dict[str, object]) -> AnswerSheet:
     if document.get(FIELD) not in (1, VERSION) or isinstance(document.get(FIELD), bool):
         raise Flaw(
             (FIELD,) if FIELD in document else (),
@@ -205,7 +209,7 @@ def _sheet(document: dict[str, Any]) -> AnswerSheet:
     for key in _FIELDS:
         if key not in document:
             raise Flaw((), f"The field {key!r} is missing.", expected=f'"{key}"')
-    digest = sealed(document)["digest"]
+    digest = _digest({key: value for key, value in document.items() if key != "digest"})
     if document["digest"] != digest:
         raise Flaw(
             ("digest",),
@@ -252,7 +256,7 @@ def _steps(value: object) -> tuple[dict[int, Answer], dict[int, int]]:
     return answers, hints
 
 
-def _answer(record: dict[str, Any], path: Path) -> Answer:
+def _answer(record: dict[str, object], path: Path) -> Answer:
     return Answer(
         text=_bounded(record["answer"], (*path, "answer")) if "answer" in record else None,
         painted=_states(record["painted"], (*path, "painted")) if "painted" in record else None,
@@ -303,12 +307,13 @@ def _values(value: object, path: Path) -> dict[str, Any]:
     return record
 
 
-def are_numbers(value: Any, depth: int = 3) -> bool:
+def are_numbers(value: object, depth: int = 3) -> bool:
     """Whether a value is a finite number, or nested lists of some."""
     if isinstance(value, list | tuple):
         return depth > 0 and all(are_numbers(item, depth - 1) for item in value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and abs(value) < _LARGEST and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) < _LARGEST and math.isfinite(value)
 
 
 def _diagram(value: object, path: Path) -> Diagram:
@@ -324,11 +329,10 @@ def _diagram(value: object, path: Path) -> Diagram:
         ) from None
 
 
-def _whole(value: Any, path: Path, least: int, most: int) -> int:
+def _whole(value: object, path: Path, least: int, most: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or not least <= value <= most:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         name = next((part for part in reversed(path) if isinstance(part, str)), "step")
         raise Flaw(
             path,
@@ -336,4 +340,4 @@ def _whole(value: Any, path: Path, least: int, most: int) -> int:
             expected=f"{least} to {most}",
             got=shown(value),
         )
-    return int(value)
+    return value

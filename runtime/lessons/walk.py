@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from gradwire.blocks.errors import ChangeError, RunError
 from gradwire.runtime.diagram.lesson import (
@@ -219,7 +220,7 @@ class Walk:
         self._given[self.index] = answer
         return outcome
 
-    def answers(self, learner: str) -> dict[str, Any]:
+    def answers(self, learner: str) -> dict[str, object]:
         """The record of all answers and hints so far, with its digest; it is JSON.
 
         Raises AnswerError without the name of a learner.
@@ -393,5 +394,5 @@ def _require_small(diagram: Diagram) -> Diagram:
     return diagram
 
 
-def _listed(found: Any) -> str:
+def _listed(found: Mapping[str, object]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in found.items())

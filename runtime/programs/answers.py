@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwire.blocks.errors import RunError
 from gradwire.blocks.nearest import did_you_mean
@@ -27,6 +27,7 @@ from gradwire.runtime.publish.diff import diff_report
 from gradwire.runtime.publish.text import TextTable
 
 if TYPE_CHECKING:
+    from gradwire.blocks.values import Array
     from gradwire.runtime.flow import Finding
     from gradwire.runtime.flow.tools.contracts import Contract
     from gradwire.runtime.flow.words.states import Verdict
@@ -128,7 +129,7 @@ def doctor(subject: Subject) -> dict[str, object]:
     return answer
 
 
-def why(subject: Subject, parameter: str) -> dict[str, Any]:
+def why(subject: Subject, parameter: str) -> dict[str, object]:
     """Why one parameter gets gradient or not, and what would let it through, which was tried."""
     path = subject.path(parameter)
     verdict = subject.observed.variable(path)
@@ -245,5 +246,5 @@ def _line_of(subject: Subject, verdict: Verdict) -> str:
     return subject.line(written)
 
 
-def _size(gradient: Any) -> float | None:
+def _size(gradient: Array | None) -> float | None:
     return None if gradient is None else float(f"{rms(gradient):.4g}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mcp.server import MCPServer
 
@@ -34,9 +34,9 @@ captured model and run; any other was not.
 """
 
 
-def server() -> MCPServer[Any]:
+def server() -> MCPServer[object]:
     """The server, with its tools."""
-    made: MCPServer[Any] = MCPServer(
+    made: MCPServer[object] = MCPServer(
         "gradwire", title="Gradwire", version=__version__, instructions=_INSTRUCTIONS
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gradwire.blocks import Tensor
 from gradwire.blocks.classes.dataclass import dataclass
@@ -74,7 +74,7 @@ class WhatIfReport:
         found: dict[str, str | None] = {loss: loss for loss in self.comparison.losses}
         return found | ({TOGETHER: None} if len(found) > 1 else {})
 
-    def _by_loss(self, entry: Any) -> Mapping[str, Json]:
+    def _by_loss(self, entry: Callable[[str | None], Json]) -> Mapping[str, Json]:
         return {name if loss else "": entry(loss) for name, loss in self._losses().items()}
 
 
@@ -96,7 +96,7 @@ def _change(difference: Difference) -> str:
 
 
 def _difference_json(difference: Difference) -> dict[str, Json]:
-    def number(x: float | None) -> Any:
+    def number(x: float | None) -> Json:
         return None if x is None else Tensor(x).to_json()
 
     both = {"before": difference.before, "after": difference.after}

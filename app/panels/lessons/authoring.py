@@ -236,7 +236,7 @@ class AuthoringPanel(Sheet):
             self.stepChosen.emit(row)
 
 
-def _title(step: Mapping[str, Any]) -> str:
+def _title(step: Mapping[str, str]) -> str:
     """A step in the list: its kind and the beginning of its text."""
     text = " ".join(step.get("text", "").split())
     return f"{editor.tr(TITLES[step['do']])} · {text[:40]}".rstrip(" ·")

@@ -60,7 +60,7 @@ class ModelReader(Generic[_Model]):
         """The model in a field of a document; None without the field."""
         return self.read(document[field], (field,)) if field in document else None
 
-    def given(self, value: _Model | Mapping[str, Any] | None) -> _Model | None:
+    def given(self, value: _Model | Mapping[str, object] | None) -> _Model | None:
         """The model that a program gives, also as a mapping. Raises BuildError."""
         if value is None or isinstance(value, self.model):
             return value

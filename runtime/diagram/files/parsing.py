@@ -418,7 +418,7 @@ class _Objects:
     def __init__(self) -> None:
         self.count = 0
 
-    def read(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def read(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         """The object; raises _Duplicate for a key that appears twice."""
         found = dict(pairs)
         if len(found) < len(pairs):

@@ -123,7 +123,7 @@ def without_arrays(block: Block, large: Collection[str]) -> Block:
     return block.model_copy(update=parameters | {"literals": literals, "owned": owned})
 
 
-def with_arrays(record: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+def with_arrays(record: Mapping[str, Any], arrays: Mapping[str, object]) -> dict[str, object]:
     """A record with arrays, or what stands for them, put in by their keys."""
     found = dict(record)
     for key, array in arrays.items():

@@ -77,7 +77,7 @@ class Exercise:
         if long := next((name for name in names if not 0 < len(name) <= MOST_LETTERS), None):
             raise RunError(f"The name {long[:40]!r}… has more than {MOST_LETTERS} characters.")
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """What a page knows about it."""
         return {"seed": self.seed, "learners": list(self.learners)}
 
@@ -87,7 +87,7 @@ FOR_ANYONE = Exercise()
 
 def lesson_data(
     diagram: Diagram, program: Program, exercise: Exercise = FOR_ANYONE
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The field ``lesson``; none without a lesson. Raises ConditionError for what is no condition.
 
     Feedback, hints and options are texts as well; goals are words that don't give them away.
@@ -160,7 +160,7 @@ class _Writer:
     def __init__(self, program: Program) -> None:
         self._program = program
 
-    def step(self, step: LessonStep, record: Mapping[str, Any]) -> dict[str, Any]:
+    def step(self, step: LessonStep, record: Mapping[str, Any]) -> dict[str, object]:
         """A step, with texts in parts and conditions as trees."""
         found = dict(record)
         found |= {name: text_parts(found[name]) for name in _TEXTS if name in found}
@@ -213,13 +213,13 @@ class _Writer:
         return ["or", ["not", passes], ["<=", largest, _HUGE]]
 
 
-def _belief(record: Mapping[str, Any]) -> dict[str, Any]:
+def _belief(record: Mapping[str, str]) -> dict[str, object]:
     text = record["answer"]
     answer = None if text.strip() == "None" else tree_of(parse_condition(text).tree)
     return {**record, "answer": answer, "feedback": text_parts(record["feedback"])}
 
 
-def _option(record: Mapping[str, Any]) -> dict[str, Any]:
+def _option(record: Mapping[str, str]) -> dict[str, object]:
     return {
         "text": text_parts(record["text"]),
         "holds": tree_of(parse_condition(record["holds"]).tree),

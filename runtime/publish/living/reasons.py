@@ -155,7 +155,7 @@ class PageVerdicts:
         return self._texts.setdefault(text, len(self._texts))
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """All of it as plain data."""
         return {
             "names": self._names,

@@ -195,7 +195,7 @@ def _grouped(
 
 def _panels_of(
     results: Results, losses: Sequence[str], aside: str | None
-) -> Iterator[tuple[str, str, Any]]:
+) -> Iterator[tuple[str, str, object]]:
     """The heading of each panel, its loss, and the value of what has a panel for each value."""
     for loss in losses[:_MOST_PANELS]:
         for value in (None,) if aside is None else results.varied[aside]:

@@ -245,12 +245,13 @@ def _side_by_side(arrays: Sequence[Array]) -> Array:
     return flat[0] if len(flat) == 1 else np.concatenate(flat)
 
 
-def _wrong(called: str, name: str, given: Mapping[str, Any], expected: str) -> RunError:
-    climbs = name == "lr" and isinstance(given[name], float | int) and given[name] < 0
+def _wrong(called: str, name: str, given: Mapping[str, object], expected: str) -> RunError:
+    value = given[name]
+    climbs = name == "lr" and isinstance(value, float | int) and value < 0
     return RunError(
         f"{name} of {called} is wrong.",
         expected=expected or None,
-        got=repr(given[name])[:80],
+        got=repr(value)[:80],
         next_step="To climb a gradient, write maximize=True." if climbs else None,
     )
 

@@ -219,15 +219,14 @@ def key(settings: Mapping[str, object]) -> str:
 def plain(result: Trained) -> dict[str, object]:
     """How a training ended, as JSON; what is not finite as a word."""
 
-    def words(value: object) -> Any:
+    def words(value: object) -> object:
         if isinstance(value, float) and value - value != 0.0:
             return str(value)
         if isinstance(value, dict):
             return {name: words(item) for name, item in value.items()}
         return [words(item) for item in value] if isinstance(value, list | tuple) else value
 
-    found: dict[str, object] = words(result.model_dump())
-    return found
+    return {name: words(value) for name, value in result.model_dump().items()}
 
 
 def _parsed(line: bytes, path: Path, number: int) -> _Line:

@@ -251,11 +251,8 @@ class TrainingForm(QWidget):
         self._rows[path] = field
         field.committed.connect(lambda value: self._commit(path, value))
 
-    def _annotation(self, path: _Path) -> Any:
-        here: Any = self._training
-        for part in path[:-1]:
-            here = here[part] if isinstance(part, int) else getattr(here, str(part))
-        return type(here).model_fields[str(path[-1])].annotation
+    def _annotation(self, path: _Path) -> object:
+        return type(self._value(path[:-1])).model_fields[str(path[-1])].annotation
 
     def _show_values(self) -> None:
         for path, field in self._rows.items():

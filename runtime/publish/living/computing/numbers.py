@@ -36,7 +36,7 @@ def number(x: Any) -> bool | int | float | str:
 
 
 @np.errstate(invalid="ignore")  # a NaN may be a signalling one
-def numbers(array: Array) -> list[Any]:
+def numbers(array: Array) -> list[object]:
     """All numbers of an array, in row-major order, each as ``number`` gives it."""
     flat = array.ravel()
     if flat.dtype.kind != "f":

@@ -369,6 +369,18 @@ def test_every_module_of_the_editor_is_in_a_room():
     assert [p.name for p in (ROOT / "app").glob("*.py")] == ["__init__.py"]
 
 
+MOST_ANY = 1331
+"""Lines of the product that say ``Any``, where nothing is checked: it only falls, and whoever types
+something lowers it.
+"""
+
+
+def test_any_is_said_no_more_often():
+    lines = [line for path in MODULES for line in text_of(path).splitlines()]
+    found = sum(re.search(r"\bAny\b", line) is not None for line in lines)
+    assert found <= MOST_ANY, f"Expected at most {MOST_ANY} lines with Any, got {found}."
+
+
 MOST_LINES = 700
 """Lines that a module may have before it needs to be split."""
 

@@ -14,6 +14,8 @@ from gradwire.runtime.publish.report import NO_LOSS
 from gradwire.runtime.publish.text import Part, TextTable
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from gradwire.blocks.values import Json
     from gradwire.runtime.flow import Breach, Cause, Check, Finding, Outcome
     from gradwire.runtime.publish.problems import Problem
@@ -173,8 +175,6 @@ def contracts_json(outcomes: Outcomes) -> list[dict[str, Json]]:
 
 def junit(outcomes: Outcomes, problems: Iterable[Problem]) -> str:
     """JUnit XML: a suite a diagram, a case a contract, and one for the diagram's own errors."""
-    from xml.etree import ElementTree  # reports without JUnit XML need none
-
     root = ElementTree.Element("testsuites", name="gradwire")
     errors = [problem for problem in problems if problem.is_error]
     for file, checked in outcomes.items():
@@ -208,6 +208,5 @@ def _line(breach: Breach) -> str:
 
 
 def _add(case: Element, tag: str, message: str, text: str) -> None:
-    from xml.etree import ElementTree
 
     ElementTree.SubElement(case, tag, message=xml_text(message)).text = xml_text(text)

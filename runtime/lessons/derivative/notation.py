@@ -21,7 +21,7 @@ from gradwire.runtime.flow.words.formatting import number
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
     from gradwire.runtime.calculus import Primitive, Value
-    from gradwire.runtime.diagram.paths import InstancePath
+    from gradwire.runtime.diagram.paths import InstancePath, WirePath
     from gradwire.runtime.engine.program import Program
 
 

@@ -20,7 +20,7 @@ from gradwire.runtime.flow.analyse import analyse
 from gradwire.runtime.flow.lazy import MANY
 from gradwire.runtime.flow.numbers.cures import ARRANGING, LEAST, SHARE, STEADY
 from gradwire.runtime.flow.numbers.remedies import function_of, is_complement
-from gradwire.runtime.flow.structure.neighbours import SHAPES
+from gradwire.runtime.flow.structure.neighbours import SHAPES, outputs_of
 from gradwire.runtime.flow.structure.reasons import Route
 from gradwire.runtime.flow.structure.singles import UNAFFECTED, single
 from gradwire.runtime.flow.words import phrases, tables, value_sentences

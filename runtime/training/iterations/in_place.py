@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from gradwire.blocks.classes.identity import by_identity
 from gradwire.runtime.engine.norms import square_sum, sum_of_squares
 from gradwire.runtime.engine.plan.sparse_rows import added, form_of
-from gradwire.runtime.training.diverged import DivergedError
 from gradwire.runtime.training.iterations.averages import Averaging
 from gradwire.runtime.training.iterations.flat_buffers import (
     FlatBuffer,

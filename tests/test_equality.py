@@ -35,7 +35,6 @@ WITHOUT_ARRAYS = {
     "gradwire.runtime.diagram.diff.Changed.after": "JSON",
     "gradwire.runtime.diagram.merging.Conflict.ours": "JSON",
     "gradwire.runtime.diagram.merging.Conflict.theirs": "JSON",
-    "gradwire.runtime.training.iterations.iteration_loop.PlannedIteration.form": "a key",
 }
 """Fields of any type that are compared and have no arrays, each with what they have."""
 

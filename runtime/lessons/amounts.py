@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def in_full(array: Array) -> str:
     return _nested(array, number)
 
 
-def fixed(value: Any, places: int) -> str:
+def fixed(value: SupportsFloat, places: int) -> str:
     """``0.0150``, ``−3.00``: a number with so many digits behind the point; halves round away from
     0, which has no sign. What is not finite, or very large, is written as ``number`` does.
     """
@@ -63,7 +63,7 @@ def fixed(value: Any, places: int) -> str:
     return f"−{digits}" if real < 0 and digits.strip("0.") else digits
 
 
-def _nested(array: Array, written: Callable[[object], str]) -> str:
+def _nested(array: Array, written: Callable[[SupportsFloat], str]) -> str:
     if array.ndim == 0:
         return written(array[()])
     return f"[{', '.join(_nested(row, written) for row in array)}]"

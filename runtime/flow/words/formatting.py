@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _WRITTEN_OUT = 1e5
 """Below this magnitude a number is given at least to its whole part."""
 
 
-def number(value: Any, digits: int = DIGITS) -> str:
+def number(value: SupportsFloat, digits: int = DIGITS) -> str:
     """``6``, ``0.5207``, ``−57.72``, ``12346``, ``5.5e−6``, ``0``, ``NaN``, ``−∞``, ``true``.
 
     The one form of a number on faces, lanes, in panels and in sentences: rounded to ``digits``

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 12
 """Lines of a panel; of more combinations, so many evenly chosen ones are drawn."""
+_T = TypeVar("_T")
 _MOST_PANELS = 4
 _WIDE = 20.0
 """How many times the least of positive numbers the largest is on a logarithmic axis."""
@@ -243,7 +244,7 @@ def is_geometric(values: Sequence[float]) -> bool:
     return bool(np.std(ratios) / np.mean(ratios) < np.std(gaps) / np.mean(gaps) - 1e-9)
 
 
-def _chosen(items: list[Any]) -> list[Any]:
+def _chosen(items: list[_T]) -> list[_T]:
     """All items, or ``MOST_LINES`` evenly chosen ones."""
     if len(items) <= MOST_LINES:
         return items

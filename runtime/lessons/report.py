@@ -12,7 +12,7 @@ from gradwire.runtime.lessons.words import sentence
 
 if TYPE_CHECKING:
     from gradwire.blocks.values import Array
-    from gradwire.runtime.diagram.paths import PortPath, WirePath
+    from gradwire.runtime.diagram import PortPath, WirePath
     from gradwire.runtime.lessons.steps import Step
     from gradwire.runtime.lessons.timeline import Event, Timeline
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from gradwire.runtime.interchange.importing.mxnet.attributes import MXNetAttributes
 
 from gradwire.runtime.interchange.importing.mxnet.call import MXNetCall
 from gradwire.runtime.interchange.importing.mxnet.operators import OPERATORS

@@ -26,8 +26,8 @@ from gradwire.app.canvas.scene.focus import (
     FocusKind,
     exists,
     focus_bounds,
+    number_of,
     port_focus,
-    port_number,
 )
 from gradwire.app.canvas.scene.geometry import Bend
 from gradwire.app.canvas.state.tooltips import describe
@@ -37,6 +37,15 @@ from gradwire.app.services.translation import editor
 if TYPE_CHECKING:
     from gradwire.app.canvas.state.view_state import ViewState
 
+_PLACES = {
+    FocusKind.BLOCK: 0,
+    FocusKind.INPUT: 1,
+    FocusKind.OUTPUT: 1,
+    FocusKind.WIRE: 2,
+    FocusKind.BEND: 3,
+    FocusKind.NOTE: 4,
+}
+"""How many kinds of items come before those of each."""
 _ROLES = {
     FocusKind.BLOCK: QAccessible.Role.ListItem,
     FocusKind.INPUT: QAccessible.Role.Indicator,
@@ -159,19 +168,8 @@ class CanvasTree(QAccessibleWidget):
     def indexOfChild(self, child: QAccessibleInterface) -> int:
         if not isinstance(child, Item) or not child.isValid():
             return -1
-        scene, name = self.view.scene, child.focus.name
-        blocks, ports, wires, bends, _ = self._counts()
-        match child.focus.kind:
-            case FocusKind.BLOCK:
-                return scene.index[name]
-            case FocusKind.WIRE:
-                return blocks + ports + scene.wire_index[name]
-            case FocusKind.BEND:
-                return blocks + ports + wires + (scene.bend(Bend(name, child.focus.number)) or 0)
-            case FocusKind.NOTE:
-                return blocks + ports + wires + bends + list(scene.page.notes).index(name)
-            case _:
-                return blocks + (port_number(scene, child.focus) or 0)
+        place = _PLACES[child.focus.kind]
+        return sum(self._counts()[:place]) + (number_of(self.view.scene, child.focus) or 0)
 
     def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]  # Qt allows none; its stubs do not
         scene, places = self.view.scene, self._canvas.context.places

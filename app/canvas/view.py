@@ -29,8 +29,7 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from gradwire.app.canvas import accessibility
 from gradwire.app.canvas.context import CanvasContext
-from gradwire.app.canvas.legend_box import LegendBox
-from gradwire.app.canvas.minimap import MiniMap
+from gradwire.app.canvas.corners import LegendBox, MiniMap
 from gradwire.app.canvas.state.tooltips import block_tip, port_tip, wire_tip
 from gradwire.app.canvas.widget import CanvasWidget
 from gradwire.app.services.plain_text import tooltip

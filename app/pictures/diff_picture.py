@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from gradwire.app.canvas.paint.blocks.badges import badge_width, draw_badges
 from gradwire.app.canvas.paint.blocks.faces import CORNER
-from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.curves import Courses
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.app.canvas.state.badge_labels import BadgeLabel

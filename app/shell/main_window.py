@@ -26,14 +26,16 @@ from gradwire.app.commands.run import RunCommands
 from gradwire.app.commands.targets import TargetCommands
 from gradwire.app.commands.view import ViewCommands
 from gradwire.app.controllers.audience import Audience
-from gradwire.app.controllers.derivative import DerivativeController
 from gradwire.app.controllers.doctor import DoctorController
 from gradwire.app.controllers.explanation import Explanation
-from gradwire.app.controllers.gradient_check import GradientCheck
 from gradwire.app.controllers.lessons.curtain import Curtain
 from gradwire.app.controllers.lessons.offering import LessonOffering
-from gradwire.app.controllers.loss_matrix import LossMatrixController
 from gradwire.app.controllers.presenter import Presenter
+from gradwire.app.controllers.queries import (
+    DerivativeController,
+    GradientCheck,
+    LossMatrixController,
+)
 from gradwire.app.controllers.reveal import Reveal
 from gradwire.app.controllers.tour import Tour
 from gradwire.app.controllers.training.comparison import StopComparison

@@ -134,7 +134,7 @@ def editor() -> dict[str, object]:
 
     from gradwire.app.canvas.paint.legend import title
     from gradwire.app.canvas.paint.wires import lanes
-    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.curves import Courses
     from gradwire.app.canvas.scene.focus import Focus, FocusKind
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.state.annotations import resolve

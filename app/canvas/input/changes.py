@@ -17,6 +17,7 @@ from gradwire.app.canvas.input.gestures.base import GRID
 from gradwire.app.canvas.input.gestures.cutting import cut_change, marked
 from gradwire.app.canvas.paint.notes import note_height
 from gradwire.app.canvas.scene.arrays import overlapping
+from gradwire.app.canvas.scene.curves import Polylines
 from gradwire.app.canvas.scene.focus import FocusKind
 from gradwire.app.canvas.scene.geometry import Bend
 from gradwire.app.canvas.scene.hits import (
@@ -27,7 +28,6 @@ from gradwire.app.canvas.scene.hits import (
     wire_at,
 )
 from gradwire.app.canvas.scene.lane_paths import GAP, STEPS
-from gradwire.app.canvas.scene.polylines import Polylines
 from gradwire.app.canvas.state.view_state import NOTHING, Selection
 from gradwire.blocks.errors import ChangeError
 from gradwire.blocks.library.formula import Formula

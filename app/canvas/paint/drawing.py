@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from contextlib import contextmanager
 from itertools import product
 from typing import TYPE_CHECKING, cast
 
@@ -17,7 +18,7 @@ from PySide6.QtGui import QColor
 from gradwire.app.services.theme import SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from PySide6.QtGui import QFont, QPainter, QPen
 
@@ -78,6 +79,16 @@ def draw_rects(painter: QPainter, rects: Floats) -> None:
         buffer = np.ascontiguousarray(rects, np.float64)
         start = cast("QRectF", shiboken6.wrapInstance(buffer.ctypes.data, QRectF))
         painter.drawRects(start, len(buffer))
+
+
+@contextmanager
+def placed(painter: QPainter, x: float, y: float, scale: float) -> Iterator[None]:
+    """Paint around a point as the origin, ``scale`` times as large; afterwards as before."""
+    painter.save()
+    painter.translate(x, y)
+    painter.scale(scale, scale)
+    yield
+    painter.restore()
 
 
 def widget_rect(view: ViewState, rect: Floats) -> QRectF:

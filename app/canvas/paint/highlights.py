@@ -15,11 +15,11 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPixmap
 
 from gradwire.app.canvas.paint import glyphs
-from gradwire.app.canvas.paint.drawing import draw_lines, draw_tag, legible_scale
+from gradwire.app.canvas.paint.drawing import draw_lines, draw_tag, legible_scale, placed
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
+from gradwire.app.canvas.scene.curves import strokes
 from gradwire.app.canvas.scene.lane_paths import STEPS
 from gradwire.app.canvas.scene.obstacles import covered_ports
-from gradwire.app.canvas.scene.polylines import strokes
 from gradwire.app.canvas.state.annotations import SEVERITIES
 from gradwire.app.canvas.state.port_labels import siblings, value_type, wire_ends
 from gradwire.app.services.theme import BODY, SMALL, font, scaled
@@ -57,17 +57,15 @@ def paint_port_types(painter: QPainter, view: ViewState, area: Floats) -> None:
         label = value_type(view.annotations.page, block, port)
         if not label:
             continue
-        painter.save()
-        painter.translate(*camera.to_widget(scene.port_points(np.array([number])))[0].tolist())
-        painter.scale(camera.zoom * _SHRINK, camera.zoom * _SHRINK)
-        painter.setFont(letters)
-        room = ROOM / _SHRINK - _TYPE_ASIDE
-        text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, room)
-        place = QRectF(_TYPE_ASIDE, top, metrics.horizontalAdvance(text), _TYPE_RISE - 2.0)
-        painter.fillRect(place.adjusted(-2.0, 0.0, 2.0, 0.0), QColor(theme.canvas))
-        painter.setPen(QColor(theme.ink_faint))
-        painter.drawText(place, int(_FLAGS), text)
-        painter.restore()
+        x, y = camera.to_widget(scene.port_points(np.array([number])))[0].tolist()
+        with placed(painter, x, y, camera.zoom * _SHRINK):
+            painter.setFont(letters)
+            room = ROOM / _SHRINK - _TYPE_ASIDE
+            text = metrics.elidedText(label, Qt.TextElideMode.ElideRight, room)
+            place = QRectF(_TYPE_ASIDE, top, metrics.horizontalAdvance(text), _TYPE_RISE - 2.0)
+            painter.fillRect(place.adjusted(-2.0, 0.0, 2.0, 0.0), QColor(theme.canvas))
+            painter.setPen(QColor(theme.ink_faint))
+            painter.drawText(place, int(_FLAGS), text)
 
 
 def _places(scene: Scene, blocks: Indices) -> Iterator[tuple[int, str, int, float]]:
@@ -121,11 +119,8 @@ def paint_problems(
         sign = "i" if severity == "info" else "!"
         for x, y in centres.tolist():
             if vector:
-                painter.save()
-                painter.translate(x, y)
-                painter.scale(unit, unit)
-                _draw(painter, sign, colour, view.theme.canvas)
-                painter.restore()
+                with placed(painter, x, y, unit):
+                    _draw(painter, sign, colour, view.theme.canvas)
                 continue
             picture = _picture(sign, colour, view.theme.canvas, round(unit, 3), ratio)
             half = picture.deviceIndependentSize().width() / 2.0
@@ -245,13 +240,10 @@ def _paint_number(painter: QPainter, view: ViewState, left: float, top: float, t
     x, y = view.camera.to_widget(np.array([left, top])).tolist()
     letters = font(BODY, bold=True)
     width = max(2 * glyphs.RADIUS, QFontMetricsF(letters).horizontalAdvance(text) + glyphs.RADIUS)
-    painter.save()
-    painter.translate(x, y)
-    painter.scale(unit, unit)
-    box = QRectF(-width / 2.0, -glyphs.RADIUS, width, 2 * glyphs.RADIUS)
-    colours, rim = (theme.on_accent, theme.accent), QPen(QColor(theme.canvas), 1.5)
-    draw_tag(painter, box, text, letters, colours, rim, glyphs.RADIUS)
-    painter.restore()
+    with placed(painter, x, y, unit):
+        box = QRectF(-width / 2.0, -glyphs.RADIUS, width, 2 * glyphs.RADIUS)
+        colours, rim = (theme.on_accent, theme.accent), QPen(QColor(theme.canvas), 1.5)
+        draw_tag(painter, box, text, letters, colours, rim, glyphs.RADIUS)
 
 
 def _paint_cutter(painter: QPainter, view: ViewState, wire: WirePath, glyph: str) -> None:

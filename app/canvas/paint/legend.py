@@ -16,7 +16,7 @@ from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.paint.wires.lane_labels import ORIGIN
 from gradwire.app.canvas.paint.wires.lanes import Bundle
 from gradwire.app.canvas.scene.arrays import distinct
-from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.curves import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP
 from gradwire.app.canvas.state.badge_labels import (
     BadgeLabel,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTextLayout
 
 from gradwire.app.canvas.paint.blocks.faces import CORNER
-from gradwire.app.canvas.paint.drawing import draw_rects, legible_size
+from gradwire.app.canvas.paint.drawing import draw_rects, legible_size, placed
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN
 from gradwire.app.services.palette import shades
 from gradwire.app.services.theme import BODY, font
@@ -122,24 +122,21 @@ def _paint_note(
     painter: QPainter, view: ViewState, note: Note, height: float, *, selected: bool, grip: bool
 ) -> None:
     theme, zoom = view.theme, view.camera.zoom
-    painter.save()
-    painter.translate(view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y)
-    painter.scale(zoom, zoom)
-    box = QRectF(0.0, 0.0, note.width, height)
-    _set_colours(painter, view, note.colour, frame=note.frame, selected=selected)
-    painter.drawRoundedRect(box, CORNER, CORNER)
-    if grip and zoom >= PLAIN:
-        painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
-        for inset in (4.0, 8.0):
-            painter.drawLine(
-                QPointF(box.right() - inset, box.bottom() - 2.0),
-                QPointF(box.right() - 2.0, box.bottom() - inset),
-            )
-    if note.frame:
-        _paint_title(painter, view, note.text, box)
-    else:
-        _paint_text(painter, view, note.text, box.adjusted(_PAD, _RISE, -_PAD, -_RISE))
-    painter.restore()
+    with placed(painter, view.camera.x + zoom * note.at.x, view.camera.y + zoom * note.at.y, zoom):
+        box = QRectF(0.0, 0.0, note.width, height)
+        _set_colours(painter, view, note.colour, frame=note.frame, selected=selected)
+        painter.drawRoundedRect(box, CORNER, CORNER)
+        if grip and zoom >= PLAIN:
+            painter.setPen(QPen(QColor(theme.ink_faint), 1.0))
+            for inset in (4.0, 8.0):
+                painter.drawLine(
+                    QPointF(box.right() - inset, box.bottom() - 2.0),
+                    QPointF(box.right() - 2.0, box.bottom() - inset),
+                )
+        if note.frame:
+            _paint_title(painter, view, note.text, box)
+        else:
+            _paint_text(painter, view, note.text, box.adjusted(_PAD, _RISE, -_PAD, -_RISE))
 
 
 def _set_colours(

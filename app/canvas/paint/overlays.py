@@ -12,8 +12,8 @@ from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.blocks.faces import paint_badges_over
 from gradwire.app.canvas.paint.drawing import apart, draw_frame, draw_lines, draw_tag, widget_rect
 from gradwire.app.canvas.scene.camera import NUMBERS
+from gradwire.app.canvas.scene.curves import strokes
 from gradwire.app.canvas.scene.lane_paths import STEPS
-from gradwire.app.canvas.scene.polylines import strokes
 from gradwire.app.canvas.state.marks import GuessLabel, GuessMarks, GuessStage
 from gradwire.app.services.theme import BODY, SMALL, font, scaled
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from gradwire.app.canvas.scene.arrays import Floats
-    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.curves import Courses
     from gradwire.app.canvas.state.marks import TrialMarks
     from gradwire.app.canvas.state.view_state import ViewState
     from gradwire.app.services.theme import Theme

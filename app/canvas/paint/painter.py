@@ -21,7 +21,14 @@ from gradwire.app.canvas.paint.blocks.symbols import (
     symbol_picture,
     symbol_scale,
 )
-from gradwire.app.canvas.paint.drawing import LEAST, box_between, draw_lines, draw_rects, snapped
+from gradwire.app.canvas.paint.drawing import (
+    LEAST,
+    box_between,
+    draw_lines,
+    draw_rects,
+    placed,
+    snapped,
+)
 from gradwire.app.canvas.paint.highlights import (
     paint_bends,
     paint_covered_ports,
@@ -42,9 +49,9 @@ from gradwire.app.canvas.paint.wires.labels import (
 from gradwire.app.canvas.paint.wires.lanes import Bundle
 from gradwire.app.canvas.scene.arrays import distinct
 from gradwire.app.canvas.scene.camera import NUMBERS, PLAIN, Camera
+from gradwire.app.canvas.scene.curves import strokes
 from gradwire.app.canvas.scene.focus import FocusKind, exists, focus_bounds
 from gradwire.app.canvas.scene.lane_paths import GAP, STEPS
-from gradwire.app.canvas.scene.polylines import strokes
 from gradwire.app.canvas.state.marks import Route
 from gradwire.app.canvas.state.view_state import ViewState
 from gradwire.app.services.colours import contrast
@@ -411,11 +418,8 @@ class _PagePainter:
         look_of = self._look_of()
         corners = camera.to_widget(view.scene.rects[blocks, :2]).tolist()
         for i, (x, y) in zip(blocks.tolist(), corners, strict=True):
-            painter.save()
-            painter.translate(x, y)
-            painter.scale(camera.zoom, camera.zoom)
-            draw_face(painter, look_of(i), view.theme, camera.zoom)
-            painter.restore()
+            with placed(painter, x, y, camera.zoom):
+                draw_face(painter, look_of(i), view.theme, camera.zoom)
 
     # Highlights
 

@@ -53,19 +53,25 @@ def port_number(scene: Scene, focus: Focus) -> int | None:
     return scene.port(*PortName.parse(focus.name), is_input=focus.kind is FocusKind.INPUT)
 
 
-def exists(scene: Scene, focus: Focus) -> bool:
-    """Whether the focused item is still on the page."""
+def number_of(scene: Scene, focus: Focus) -> int | None:
+    """The number of the focused item among those of its kind; None if it is not on the page."""
     match focus.kind:
         case FocusKind.BLOCK:
-            return focus.name in scene.index
+            return scene.index.get(focus.name)
         case FocusKind.WIRE:
-            return focus.name in scene.wire_index
+            return scene.wire_index.get(focus.name)
         case FocusKind.BEND:
-            return scene.bend(Bend(focus.name, focus.number)) is not None
+            return scene.bend(Bend(focus.name, focus.number))
         case FocusKind.NOTE:
-            return focus.name in scene.page.notes
+            notes = list(scene.page.notes)
+            return notes.index(focus.name) if focus.name in notes else None
         case _:
-            return port_number(scene, focus) is not None
+            return port_number(scene, focus)
+
+
+def exists(scene: Scene, focus: Focus) -> bool:
+    """Whether the focused item is still on the page."""
+    return number_of(scene, focus) is not None
 
 
 def focus_bounds(scene: Scene, focus: Focus) -> Floats:

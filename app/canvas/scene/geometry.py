@@ -25,7 +25,7 @@ from gradwire.app.canvas.scene.arrays import (
     note_rect,
     sides_of,
 )
-from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.curves import CORNER, Courses
 from gradwire.app.canvas.scene.detours import Detours, RouteArrays, shrunk
 from gradwire.app.canvas.scene.lane_paths import ForkPoints, LanePaths
 from gradwire.app.canvas.scene.members import (

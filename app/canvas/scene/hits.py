@@ -10,8 +10,8 @@ import numpy as np
 
 from gradwire.app.canvas.scene.arrays import NO_INDICES
 from gradwire.app.canvas.scene.camera import PLAIN, Camera
+from gradwire.app.canvas.scene.curves import offset
 from gradwire.app.canvas.scene.lane_paths import STEPS, lane_offset
-from gradwire.app.canvas.scene.polylines import offset
 from gradwire.runtime.diagram import Point, PortName
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gradwire.app.canvas.scene.arrays import distinct
-from gradwire.app.canvas.scene.polylines import Polylines, offset
+from gradwire.app.canvas.scene.curves import Polylines, offset
 from gradwire.runtime.diagram import LANE_PITCH
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices, Ints
-    from gradwire.app.canvas.scene.bezier import Courses
     from gradwire.app.canvas.scene.camera import Camera
+    from gradwire.app.canvas.scene.curves import Courses
     from gradwire.app.canvas.scene.geometry import Scene
     from gradwire.app.canvas.scene.members import Changes
 

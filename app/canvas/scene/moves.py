@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gradwire.app.canvas.scene.arrays import Flags, Floats, Indices
-    from gradwire.app.canvas.scene.bezier import Courses
+    from gradwire.app.canvas.scene.curves import Courses
     from gradwire.runtime.diagram import Diagram, Page, Point, Route
 
 FEW = 64

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradwire.app.canvas.scene.arrays import crossing, distinct, repeated, runs
-from gradwire.app.canvas.scene.bezier import flatten
+from gradwire.app.canvas.scene.curves import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

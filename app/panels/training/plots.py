@@ -16,6 +16,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QEvent, QIODevice, QRectF, Qt, S
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgGenerator
 
+from gradwire.app.canvas.paint.views.lines import crosses
 from gradwire.app.services import theme as themes
 from gradwire.runtime.flow import number
 
@@ -379,7 +380,7 @@ def free_corner(
             area.left() + corner.at[0] * (area.width() - box.width()),
             area.top() + corner.at[1] * (area.height() - box.height()),
         )
-        if area.contains(box) and not any(_crosses(path, box) for path in paths):
+        if area.contains(box) and not any(crosses(path, box) for path in paths):
             return corner
     return None
 
@@ -401,22 +402,6 @@ def _box(corner: Corner, size: QSizeF, margin: float) -> QRectF:
     """What names of a size cover with their distance from the edges and a margin."""
     wide, high = (abs(offset) + margin for offset in corner.offset)
     return QRectF(0.0, 0.0, size.width() + wide, size.height() + high)
-
-
-def _crosses(path: NDArray[np.float64], box: QRectF) -> bool:
-    """Whether a part of a path, or its only point, lies within a box."""
-    start, end = (path[:-1], path[1:]) if len(path) > 1 else (path, path)
-    least = np.array([box.left(), box.top()])
-    most = np.array([box.right(), box.bottom()])
-    known = np.isfinite(start).all(1) & np.isfinite(end).all(1)
-    near = (np.minimum(start, end) <= most).all(1) & (np.maximum(start, end) >= least).all(1)
-    start, end = start[known & near], end[known & near]
-    way = end - start
-    way[way == 0.0] = 1e-9
-    first, second = (least - start) / way, (most - start) / way
-    enters = np.maximum(np.minimum(first, second).max(1, initial=0.0), 0.0)
-    leaves = np.minimum(np.maximum(first, second).min(1, initial=1.0), 1.0)
-    return bool(np.any(enters <= leaves))
 
 
 def escaped(text: str) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gradwire.app.commands.targets import TargetCommands
     from gradwire.app.commands.view import ViewCommands
     from gradwire.app.controllers.audience import Audience
-    from gradwire.app.controllers.gradient_check import GradientCheck
     from gradwire.app.controllers.lessons.offering import LessonOffering
+    from gradwire.app.controllers.queries import GradientCheck
     from gradwire.app.controllers.training.comparison import StopComparison
     from gradwire.app.controllers.training.training import TrainingController
     from gradwire.app.controllers.trial import Trial

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gradwire.app.canvas.minimap import SIZE, MiniMap
+from gradwire.app.canvas.corners import MAP_SIZE, MiniMap
 from gradwire.app.services.theme import DARK
 from gradwire.runtime.diagram import AddBlock, MoveBlocks, Point, RemoveBlocks
 from tests.app import mouse
@@ -33,11 +33,11 @@ def test_it_shows_only_while_something_is_out_of_view(canvas, shell):
 def test_a_press_goes_there_and_a_drag_further(canvas, shell):
     canvas.set_zoom(4.0)
     settle(canvas)
-    QTest.mousePress(canvas.minimap, LEFT, PLAIN, QPoint(10, SIZE[1] // 2))
+    QTest.mousePress(canvas.minimap, LEFT, PLAIN, QPoint(10, MAP_SIZE[1] // 2))
     assert canvas.rect().contains(canvas.block_rect("b").center())
-    QTest.mouseMove(canvas.minimap, QPoint(90, SIZE[1] // 2))
-    QTest.mouseRelease(canvas.minimap, LEFT, PLAIN, QPoint(170, SIZE[1] // 2))
-    QTest.mouseClick(canvas.minimap, LEFT, PLAIN, QPoint(170, SIZE[1] // 2))
+    QTest.mouseMove(canvas.minimap, QPoint(90, MAP_SIZE[1] // 2))
+    QTest.mouseRelease(canvas.minimap, LEFT, PLAIN, QPoint(170, MAP_SIZE[1] // 2))
+    QTest.mouseClick(canvas.minimap, LEFT, PLAIN, QPoint(170, MAP_SIZE[1] // 2))
     assert canvas.rect().contains(canvas.block_rect("loss").center())
     mouse.double_click(canvas.minimap, QPoint(90, 60))
     assert not shell.changes
@@ -102,7 +102,7 @@ def test_a_block_that_was_dragged_over_the_map_is_shown_on_all_of_it(canvas, she
     number = scene.index["a"]
     corner = scene.rects[number, :2].copy()
     scene.place(np.array([number]), corner[None] + 40.0)
-    canvas.update(canvas.minimap.geometry().adjusted(0, 0, -SIZE[0] + 5, 0))
+    canvas.update(canvas.minimap.geometry().adjusted(0, 0, -MAP_SIZE[0] + 5, 0))
     for _ in range(3):
         QApplication.processEvents()
     shown = screen.grabWindow(canvas.winId()).copy(canvas.minimap.geometry()).toImage()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from gradwire.app.canvas.paint.drawing import legible_scale
+from gradwire.app.canvas.paint.drawing import legible_scale, placed
 from gradwire.app.canvas.scene.camera import PLAIN
 from gradwire.app.canvas.state.badge_labels import NumberStatus, status_label
 from gradwire.app.services.theme import SMALL, Theme, font
@@ -59,12 +59,11 @@ def paint_status(painter: QPainter, view: ViewState, blocks: Indices) -> None:
             continue
         label = status_label(status)
         x, y, width, _ = scene.rects[i].tolist()
-        painter.save()
-        painter.translate(camera.x + camera.zoom * (x + width), camera.y + camera.zoom * y)
-        painter.scale(scale, scale)
-        start = QPointF(-badge_width(label) - _INSET, -_RISE)
-        draw_badges(painter, [label], start, view.theme)
-        painter.restore()
+        with placed(
+            painter, camera.x + camera.zoom * (x + width), camera.y + camera.zoom * y, scale
+        ):
+            start = QPointF(-badge_width(label) - _INSET, -_RISE)
+            draw_badges(painter, [label], start, view.theme)
 
 
 def draw_pill(painter: QPainter, box: QRectF, colour: str, theme: Theme) -> None:

@@ -18,7 +18,7 @@ from gradwire.app.canvas.paint.blocks.symbols import (
     legible_width,
     symbol_scale,
 )
-from gradwire.app.canvas.paint.drawing import LEAST, legible_scale, legible_size
+from gradwire.app.canvas.paint.drawing import LEAST, legible_scale, legible_size, placed
 from gradwire.app.canvas.paint.views.faces import draw_view
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.app.canvas.scene.geometry import PORT_RADIUS
@@ -229,11 +229,9 @@ def paint_badges_over(painter: QPainter, view: ViewState, blocks: Iterable[int])
     for block in blocks if camera.zoom >= NUMBERS else ():
         look = view.annotations.look(block)
         if look.badges:
-            painter.save()
-            painter.translate(*camera.to_widget(scene.rects[block, :2]).tolist())
-            painter.scale(camera.zoom, camera.zoom)
-            _draw_badges(painter, look, view.theme, camera.zoom)
-            painter.restore()
+            x, y = camera.to_widget(scene.rects[block, :2]).tolist()
+            with placed(painter, x, y, camera.zoom):
+                _draw_badges(painter, look, view.theme, camera.zoom)
 
 
 def port_texts(look: Look, zoom: float) -> Iterator[tuple[PortLook, int, QRectF]]:
@@ -442,15 +440,14 @@ class _Face:
         sign, scale = self.look.sign or state.row.sign, self.sign_scale
         wide = glyphs.width(sign)
         gutter = GUTTER if self.zoom >= NUMBERS else 0.4 * GUTTER
-        self.painter.save()
-        self.painter.translate(self.look.width - gutter, middle)
-        self.painter.scale(scale, scale)
-        place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
-        colour = self.theme.lane_name(state)
-        if self.zoom >= NUMBERS:  # on the lower edge, which the sign must not seem to erase
-            draw_pill(self.painter, place.adjusted(-_RIM, -_RIM, _RIM, _RIM), colour, self.theme)
-        glyphs.draw(self.painter, sign, place, colour)
-        self.painter.restore()
+        with placed(self.painter, self.look.width - gutter, middle, scale):
+            place = QRectF(-wide, -glyphs.SIZE / 2.0, wide, glyphs.SIZE)
+            colour = self.theme.lane_name(state)
+            if self.zoom >= NUMBERS:  # on the lower edge, which the sign must not seem to erase
+                draw_pill(
+                    self.painter, place.adjusted(-_RIM, -_RIM, _RIM, _RIM), colour, self.theme
+                )
+            glyphs.draw(self.painter, sign, place, colour)
 
     def _text(
         self, place: QRectF, text: str, used: QFont, colour: QColor, align: Qt.AlignmentFlag
@@ -483,8 +480,5 @@ def _shortened(text: str, metrics: QFontMetricsF, room: float) -> str:
 def _draw_badges(painter: QPainter, look: Look, theme: Theme, zoom: float) -> None:
     """Draw the badges of a look in scene units, with the face's top left at the origin."""
     scale = legible_scale(zoom) / zoom
-    painter.save()
-    painter.translate(GUTTER, look.height - 0.5)
-    painter.scale(scale, scale)
-    draw_badges(painter, look.badges, QPointF(0.0, _LOWER), theme)
-    painter.restore()
+    with placed(painter, GUTTER, look.height - 0.5, scale):
+        draw_badges(painter, look.badges, QPointF(0.0, _LOWER), theme)

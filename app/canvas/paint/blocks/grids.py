@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
-from gradwire.app.canvas.paint.drawing import LEAST, legible_size
+from gradwire.app.canvas.paint.drawing import LEAST, legible_size, placed
 from gradwire.app.canvas.state.charts import HEIGHT, NOT_FINITE, SPAN, WIDTH, ZERO, Chart, ChartKind
 from gradwire.app.services.theme import SMALL, Theme, font, text_width
 from gradwire.blocks.classes.dataclass import dataclass
@@ -145,21 +145,18 @@ def draw_section(
         return
     shown, half = section.readout, ROW * len(grid.cells) / 2.0
     mark = _mark(section, grid.size)
-    painter.save()
-    painter.translate(*grid.origin.toTuple())
-    painter.scale(grid.scale, grid.scale)
-    painter.setFont(font(grid.size))
-    if section.mark:
-        painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
-        _draw_text(painter, QRectF(0.0, -half, mark - 6.0, 2 * half), section.mark)
-    ink = theme.ink_soft if shown.prose else theme.accent if section.mark else theme.ink
-    painter.setPen(QPen(QColor(theme.ink_faint if stale else ink), 0.8))
-    if shown.bracketed:
-        _draw_brackets(painter, mark, grid.width, half)
-    for r, row in enumerate(grid.cells):
-        for c, text in enumerate(row):
-            _draw_text(painter, grid.cell(r, c), text)
-    painter.restore()
+    with placed(painter, *grid.origin.toTuple(), grid.scale):
+        painter.setFont(font(grid.size))
+        if section.mark:
+            painter.setPen(QColor(theme.ink_faint if stale else theme.accent))
+            _draw_text(painter, QRectF(0.0, -half, mark - 6.0, 2 * half), section.mark)
+        ink = theme.ink_soft if shown.prose else theme.accent if section.mark else theme.ink
+        painter.setPen(QPen(QColor(theme.ink_faint if stale else ink), 0.8))
+        if shown.bracketed:
+            _draw_brackets(painter, mark, grid.width, half)
+        for r, row in enumerate(grid.cells):
+            for c, text in enumerate(row):
+                _draw_text(painter, grid.cell(r, c), text)
 
 
 def grid_of(section: FaceSection, place: QRectF, zoom: float) -> CellGrid | None:

@@ -8,11 +8,12 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
-from gradwire.app.canvas.paint.views.frames import (
+from gradwire.app.canvas.paint.views.lines import (
     ValueFrame,
     class_colour,
     draw_axes,
     draw_border,
+    draw_lines,
     draw_remarks,
     image_of,
     letters,
@@ -20,7 +21,6 @@ from gradwire.app.canvas.paint.views.frames import (
     scale_image,
     table_of,
 )
-from gradwire.app.canvas.paint.views.lines import draw_lines
 from gradwire.app.canvas.scene.camera import NUMBERS
 from gradwire.runtime.flow import number
 from gradwire.runtime.views import (

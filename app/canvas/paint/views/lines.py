@@ -1,30 +1,280 @@
-"""Draws the lines of a plot into its face, and names them where no line is."""
+"""The frame of a picture, with axes, numbers and remarks, and its colours in each theme.
+
+Also the lines of a plot inside it, with their names where no line is.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from numpy.typing import NDArray
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
-from gradwire.app.canvas.paint.views.frames import (
-    LEAST,
-    ValueFrame,
-    axes_in,
-    class_colour,
-    draw_border,
-    letters,
-)
+from gradwire.app.canvas.paint.drawing import legible_size
+from gradwire.app.services.colours import contrast
+from gradwire.app.services.theme import SMALL, THEMES, font
 from gradwire.app.services.translation import editor
-from gradwire.runtime.flow import number
+from gradwire.blocks.classes.dataclass import dataclass
+from gradwire.runtime.flow import ColourRole, number
+from gradwire.runtime.views import ImagePicture
+from gradwire.runtime.views import colours as maps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from PySide6.QtGui import QFont
+
     from gradwire.app.services.theme import Theme
-    from gradwire.runtime.views import Floats, Line, PlotPicture
+    from gradwire.runtime.views import (
+        Axis,
+        Colour,
+        FieldPicture,
+        Floats,
+        Line,
+        PlotPicture,
+        Scale,
+        Table,
+    )
+
+_GROUND = 0.72
+"""Strength of the colours of a field beneath its points."""
+_CLASSES = 0.45
+"""Strength of the colours of classes beneath the points of the same classes."""
+_OVER = 0.25
+"""Share of the ink in the colours of points over a field."""
+
+
+def class_colour(number: int, theme: Theme) -> QColor:
+    """The colour of a class or line; on a dark ground, those that are dark change places."""
+    colours = maps.CLASSES
+    order = (5, 4, 2, 3, 1, 6, 0, 7) if theme.dark else range(len(colours))
+    return QColor(*colours[[*order][number % len(colours)]])
+
+
+def over_field(colour: QColor, theme: Theme) -> QColor:
+    """A colour of the same hue that stands out from a field, nearer to the ink of the theme."""
+    return QColor(*_mixed(_colour(theme.ink), _colour(colour.name()), _OVER))
+
+
+def table_of(scale: Scale, theme: Theme) -> Table:
+    """Colours of the levels of a scale."""
+    bad = _colour(theme.lanes[ColourRole.BROKEN])
+    ground = _colour(theme.canvas)
+    if scale == "sequential":
+        return maps.sequential(bad)
+    if scale == "grey":
+        return maps.grey(bad)
+    if scale == "classes":
+        table = np.array(maps.classes(ground, _CLASSES, bad))
+        for number in range(len(maps.CLASSES) if theme.dark else 0):
+            table[maps.FIRST + number :: len(maps.CLASSES)] = _mixed(
+                _colour(class_colour(number, theme).name()), ground, _CLASSES
+            )
+        table[maps.NOT_FINITE] = bad
+        return table
+    low, high = (_colour(class_colour(number, theme).name()) for number in (0, 1))
+    return maps.diverging(_mixed(low, ground, _GROUND), ground, _mixed(high, ground, _GROUND), bad)
+
+
+@lru_cache(maxsize=64)
+def image_of(picture: ImagePicture | FieldPicture, theme_name: str) -> QImage:
+    """The levels or colours of a picture as an image; what lies between images is clear."""
+    pixels = picture.pixels if isinstance(picture, ImagePicture) else picture.levels
+    if pixels.ndim == 3:
+        colours = _packed(pixels)
+    else:
+        colours = _packed(table_of(picture.scale, THEMES[theme_name]))[pixels]
+    if isinstance(picture, ImagePicture) and picture.gaps is not None:
+        colours[picture.gaps] = 0
+        return _image(colours, QImage.Format.Format_ARGB32_Premultiplied)
+    return _image(colours, QImage.Format.Format_RGB32)
+
+
+@lru_cache(maxsize=16)
+def scale_image(scale: Scale, theme_name: str) -> QImage:
+    """The colours of a scale, from the greatest value at the top to the least."""
+    table = table_of(scale, THEMES[theme_name])
+    colours = _packed(table[: maps.NOT_FINITE : -1])[:, None]
+    return _image(colours, QImage.Format.Format_RGB32)
+
+
+def _packed(colours: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Opaque colours (…, 3) as Qt packs them (…)."""
+    red, green, blue = np.moveaxis(colours.astype(np.uint32), -1, 0)
+    return np.asarray(0xFF000000 | red << 16 | green << 8 | blue, np.uint32)
+
+
+def _image(colours: NDArray[np.uint32], form: QImage.Format) -> QImage:
+    data = np.ascontiguousarray(colours)
+    height, width = data.shape
+    return QImage(data.data, width, height, 4 * width, form).copy()
+
+
+def _mixed(colour: Colour, ground: Colour, strength: float) -> Colour:
+    red, green, blue = (
+        round(below + strength * (part - below)) for part, below in zip(colour, ground, strict=True)
+    )
+    return red, green, blue
+
+
+def _colour(name: str) -> Colour:
+    colour = QColor(name)
+    return colour.red(), colour.green(), colour.blue()
+
+
+_TICK = 3.0
+_GAP = 3.0
+LEAST = 60.0
+"""Least width and height of a picture that has axes, widget px."""
+_LOUD, _FAINT = 3.0, 0.3
+"""Lines of a grid with more contrast than this are drawn with this opacity."""
+
+
+@dataclass(frozen=True)
+class ValueFrame:
+    """Where values lie on a face: ``box`` is what the axes span, scene units."""
+
+    box: QRectF
+    x: Axis
+    y: Axis
+
+    def within(self, points: Floats) -> Floats:
+        """Where points (n, 2) lie on the face; those that lie beyond the axes are left out."""
+        across, up = self.x.shares(points[:, 0]), self.y.shares(points[:, 1])
+        with np.errstate(invalid="ignore"):
+            inside = (across >= 0.0) & (across <= 1.0) & (up >= 0.0) & (up <= 1.0)
+        x = self.box.left() + self.box.width() * across[inside]
+        y = self.box.bottom() - self.box.height() * up[inside]
+        return np.column_stack([x, y])
+
+    def places(self, points: Floats) -> list[QPointF]:
+        """As ``within``, as points to draw."""
+        return [QPointF(*place) for place in self.within(points).tolist()]
+
+
+def letters(zoom: float) -> QFont:
+    """The letters beside axes."""
+    return font(legible_size(SMALL - 1, zoom))
+
+
+def draw_remarks(
+    painter: QPainter, notes: tuple[str, ...], box: QRectF, theme: Theme, zoom: float
+) -> QRectF:
+    """Draw what is not shown in a line at the lower end of ``box``; the rest of the box."""
+    used = letters(zoom)
+    height = QFontMetricsF(used).height()
+    if not notes or box.height() < 4.0 * height:
+        return box
+    painter.setFont(used)
+    painter.setPen(QColor(theme.warning))
+    line = QRectF(box.left(), box.bottom() - height, box.width(), height)
+    text = QFontMetricsF(used).elidedText(
+        "⚠ " + " · ".join(notes), Qt.TextElideMode.ElideRight, box.width()
+    )
+    painter.drawText(line, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
+    return box.adjusted(0.0, 0.0, 0.0, -height - 1.0)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Axes at the edges of ``box`` as far as there is room for them, and the frame inside."""
+
+    frame: ValueFrame
+    box: QRectF
+    used: QFont
+    name: str = ""
+    """The name of the x axis."""
+    below: Sequence[tuple[float, str]] = ()
+    """Ticks of the x axis and what is written at them."""
+    beside: Sequence[tuple[float, str]] = ()
+    wide: float = 0.0
+    """Width of what is written beside the y axis."""
+
+    def draw(self, painter: QPainter, theme: Theme) -> None:
+        """Draw the grid, the ticks and the numbers."""
+        if self.frame.box == self.box:
+            return
+        box, inner, metrics = self.box, self.frame.box, QFontMetricsF(self.used)
+        painter.setFont(self.used)
+        across, up = ([tick for tick, _ in ticks] for ticks in (self.below, self.beside))
+        _draw_grid(painter, self.frame, across, up, theme)
+        painter.setPen(QColor(theme.ink_soft))
+        middle = Qt.AlignmentFlag.AlignVCenter
+        shares = self.frame.y.shares(up).tolist()
+        for share, (_, text) in zip(shares, self.beside, strict=True):
+            at = inner.bottom() - inner.height() * share
+            place = QRectF(box.left(), at - 10.0, self.wide + 0.5, 20.0)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), text)
+        end, name = inner.right(), self.name
+        high = metrics.height()
+        if name:
+            end -= metrics.horizontalAdvance(name) + _GAP
+            place = QRectF(inner.left(), inner.bottom() + _TICK, inner.width(), high)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | middle), name)
+        shares = self.frame.x.shares(across).tolist()
+        for share, (_, text) in zip(shares, self.below, strict=True):
+            at, half = inner.left() + inner.width() * share, metrics.horizontalAdvance(text) / 2.0
+            at = max(at, inner.left() + half - _TICK - _GAP)
+            at = min(at, box.right() - half) if not name else at
+            if at + half <= end + 0.5 or not name:
+                place = QRectF(at - half - 1.0, inner.bottom() + _TICK, 2 * half + 2.0, high)
+                painter.drawText(place, int(Qt.AlignmentFlag.AlignHCenter | middle), text)
+
+
+def axes_in(x: Axis, y: Axis, box: QRectF, zoom: float, name: str = "") -> Axes:
+    """Axes at the edges of ``box``; none if it is small."""
+    used = letters(zoom)
+    metrics = QFontMetricsF(used)
+    if min(box.width(), box.height()) * zoom < LEAST:
+        return Axes(ValueFrame(box, x, y), box, used)
+    rows = max(2, int(box.height() / (2.2 * metrics.height())))
+    beside = [(tick, number(tick, 3)) for tick in y.ticks(min(rows, 6))]
+    wide = max((metrics.horizontalAdvance(text) for _, text in beside), default=0.0)
+    inner = box.adjusted(
+        wide + _TICK + _GAP, 0.5 * metrics.height() - 2.0, -2.0, -metrics.height() - _TICK
+    )
+    columns = max(2, int(inner.width() / max(1.0, metrics.horizontalAdvance("−0.0000"))))
+    below = [(tick, number(tick, 3)) for tick in x.ticks(min(columns, 7))]
+    return Axes(ValueFrame(inner, x, y), box, used, name, below, beside, wide)
+
+
+def draw_axes(
+    painter: QPainter, x: Axis, y: Axis, box: QRectF, theme: Theme, zoom: float
+) -> ValueFrame:
+    """Draw axes at the edges of ``box`` as far as there is room; the frame inside them."""
+    axes = axes_in(x, y, box, zoom)
+    axes.draw(painter, theme)
+    return axes.frame
+
+
+def draw_border(painter: QPainter, box: QRectF, theme: Theme) -> None:
+    """Draw a thin line around a picture."""
+    painter.setPen(QPen(QColor(theme.hairline), 0.8))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(box)
+
+
+def _draw_grid(
+    painter: QPainter, frame: ValueFrame, across: list[float], up: list[float], theme: Theme
+) -> None:
+    """Draw ticks outside the frame and faint lines inside it."""
+    box = frame.box
+    columns = [box.left() + box.width() * share for share in frame.x.shares(across).tolist()]
+    rows = [box.bottom() - box.height() * share for share in frame.y.shares(up).tolist()]
+    line = QColor(theme.hairline)
+    if contrast(theme.hairline, theme.canvas) > _LOUD:
+        line.setAlphaF(_FAINT)
+    painter.setPen(QPen(line, 0.6))
+    painter.drawLines([QLineF(x, box.top(), x, box.bottom()) for x in columns])
+    painter.drawLines([QLineF(box.left(), y, box.right(), y) for y in rows])
+    painter.setPen(QPen(QColor(theme.ink_faint), 0.8))
+    painter.drawLines([QLineF(x, box.bottom(), x, box.bottom() + _TICK) for x in columns])
+    painter.drawLines([QLineF(box.left() - _TICK, y, box.left(), y) for y in rows])
+
 
 _WIDE, _DOT = 1.6, 5.0
 """Width of a line, and of a line's only point."""
@@ -210,20 +460,28 @@ def _free_corner(inner: QRectF, size: QSizeF, paths: list[Floats], pixel: float)
         for top in (inner.top(), bottom)
         for left in (right, inner.left())
     ]
-    return next((room for room in rooms if not any(_crosses(p, room, pixel) for p in paths)), None)
+    return next(
+        (room for room in rooms if not any(_is_drawn_in(p, room, pixel) for p in paths)), None
+    )
 
 
-def _crosses(path: Floats, room: QRectF, pixel: float) -> bool:
+def _is_drawn_in(path: Floats, room: QRectF, pixel: float) -> bool:
     """Whether a part of a path, or its only point, is drawn within a room or a pixel from it."""
-    start, end, wide = (path[:-1], path[1:], _WIDE) if len(path) > 1 else (path, path, _DOT)
-    apart = 0.5 * wide + pixel
-    least = np.array([room.left(), room.top()]) - apart
-    most = np.array([room.right(), room.bottom()]) + apart
-    near = (np.minimum(start, end) <= most) & (np.maximum(start, end) >= least)
-    start, end = start[near.all(1)], end[near.all(1)]
+    apart = 0.5 * (_WIDE if len(path) > 1 else _DOT) + pixel
+    return crosses(path, room.adjusted(-apart, -apart, apart, apart))
+
+
+def crosses(path: Floats, box: QRectF) -> bool:
+    """Whether a part of a path, or its only point, lies within a box."""
+    start, end = (path[:-1], path[1:]) if len(path) > 1 else (path, path)
+    least = np.array([box.left(), box.top()])
+    most = np.array([box.right(), box.bottom()])
+    known = np.isfinite(start).all(1) & np.isfinite(end).all(1)
+    near = (np.minimum(start, end) <= most).all(1) & (np.maximum(start, end) >= least).all(1)
+    start, end = start[known & near], end[known & near]
     way = end - start
     way[way == 0.0] = 1e-9
     first, second = (least - start) / way, (most - start) / way
-    enters = np.maximum(np.minimum(first, second).max(1), 0.0)
-    leaves = np.minimum(np.maximum(first, second).min(1), 1.0)
+    enters = np.maximum(np.minimum(first, second).max(1, initial=0.0), 0.0)
+    leaves = np.minimum(np.maximum(first, second).min(1, initial=1.0), 1.0)
     return bool(np.any(enters <= leaves))

@@ -15,7 +15,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from gradwire.app.canvas.paint import glyphs
-from gradwire.app.canvas.paint.drawing import legible_scale, nearest
+from gradwire.app.canvas.paint.drawing import legible_scale, nearest, placed
 from gradwire.app.canvas.paint.wires.lane_labels import (
     LaneMemo,
     NumberMemo,
@@ -152,12 +152,9 @@ def draw_labels(
         glyph, colour, x, y, unit, ground = label
         if vector:
             width = glyphs.width(glyph)
-            painter.save()
-            painter.translate(x, y)
-            painter.scale(unit, unit)
-            box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
-            glyphs.draw(painter, glyph, box, colour, ground)
-            painter.restore()
+            with placed(painter, x, y, unit):
+                box = QRectF(-width / 2.0, -glyphs.SIZE / 2.0, width, glyphs.SIZE)
+                glyphs.draw(painter, glyph, box, colour, ground)
         else:
             picture = glyphs.picture(glyph, colour, ground, unit, ratio)
             left = nearest(x * ratio - picture.width() / 2.0) / ratio

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gradwire.app.canvas.paint.wires.labels import LabelLayout, WireLabel
     from gradwire.app.canvas.scene.arrays import Flags, Indices, Ints
-    from gradwire.app.canvas.scene.polylines import Polylines
+    from gradwire.app.canvas.scene.curves import Polylines
     from gradwire.app.canvas.state.lanes import Lanes
     from gradwire.app.canvas.state.view_state import ViewState
 

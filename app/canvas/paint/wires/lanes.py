@@ -16,9 +16,8 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from gradwire.app.canvas.paint.drawing import draw_lines
 from gradwire.app.canvas.scene.arrays import distinct
-from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.curves import Courses, Polylines, offset, strokes, touching
 from gradwire.app.canvas.scene.lane_paths import INSET, STEPS, lane_offset, lane_points
-from gradwire.app.canvas.scene.polylines import Polylines, offset, strokes, touching
 from gradwire.app.canvas.state.lanes import STATE_OF
 from gradwire.blocks.classes.dataclass import dataclass
 from gradwire.runtime.flow import Form, State

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 
 from gradwire.app.canvas.paint import glyphs
 from gradwire.app.canvas.paint.wires.lanes import Bundle, draw_curves
-from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.curves import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP, INSET
 from gradwire.app.canvas.state.lanes import CODES
 from gradwire.app.services.palette import shades

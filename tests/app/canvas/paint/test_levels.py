@@ -12,7 +12,7 @@ from itertools import combinations
 import pytest
 from PySide6.QtCore import QRectF
 
-from gradwire.app.canvas import minimap
+from gradwire.app.canvas import corners
 from gradwire.app.canvas.paint import notes, painter
 from gradwire.app.canvas.paint.blocks import costs as cost_paint
 from gradwire.app.canvas.paint.highlights import RADIUS
@@ -129,7 +129,7 @@ def test_near_blocks_are_all_asked_about(qapp):
 
 def test_coloured_blocks_of_the_map_are_drawn_together(qapp, monkeypatch):
     calls, canvas = [], CanvasView()
-    monkeypatch.setattr(minimap, "draw_rects", lambda _, rects: calls.append(len(rects)))
+    monkeypatch.setattr(corners, "draw_rects", lambda _, rects: calls.append(len(rects)))
     canvas.set_diagram(everything_on(12).scene.diagram)
     canvas.minimap.grab()
     assert sorted(calls) == [12, 48, 48, 48, 132]  # two families, three colours

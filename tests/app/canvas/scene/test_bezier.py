@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.app.canvas.scene.bezier import CORNER, Courses, controls, flatten
 from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.curves import CORNER, Courses, controls, flatten
 
 numbers = st.integers(-600, 600).map(float)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.curves import CORNER, Courses
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.lane_paths import fork_points, walks
 from gradwire.runtime.diagram import BendWire, MoveBlocks, Point, PortName, apply

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradwire.app.canvas.scene.arrays import overlapping
+from gradwire.app.canvas.scene.curves import offset
 from gradwire.app.canvas.scene.geometry import Bend, Scene
 from gradwire.app.canvas.scene.lane_paths import GAP
-from gradwire.app.canvas.scene.polylines import offset
 from gradwire.blocks.block import Opaque
 from gradwire.runtime.diagram import (
     AddBlock,

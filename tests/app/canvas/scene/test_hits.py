@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradwire.app.canvas.scene.bezier import flatten
 from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.curves import flatten
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.hits import (
     WIRE_HIT_DISTANCE,

@@ -7,8 +7,7 @@ import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from gradwire.app.canvas.paint.drawing import draw_lines, draw_rects
-from gradwire.app.canvas.scene.bezier import flatten
-from gradwire.app.canvas.scene.polylines import Polylines, offset, strokes, touching
+from gradwire.app.canvas.scene.curves import Polylines, flatten, offset, strokes, touching
 
 LINE = np.array([[0.0, 0.0, 100.0, 0.0]])
 BENT = np.array([[0.0, 0.0, 100.0, 60.0]])

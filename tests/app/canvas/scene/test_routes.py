@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from gradwire.app.canvas.scene.bezier import CORNER, Courses
 from gradwire.app.canvas.scene.camera import Camera
+from gradwire.app.canvas.scene.curves import CORNER, Courses, Polylines
 from gradwire.app.canvas.scene.geometry import Scene
 from gradwire.app.canvas.scene.hits import wire_at
-from gradwire.app.canvas.scene.polylines import Polylines
 from gradwire.runtime.diagram import Diagram, Page, Point, PortName
 from gradwire.runtime.diagram.layout.graph import LayoutGraph
 from tests.runtime.diagram.drawing import make, page

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from gradwire.app.canvas.paint.blocks.face_cache import draw_picture
 from gradwire.app.canvas.paint.views.faces import draw_marks, draw_view
-from gradwire.app.canvas.paint.views.frames import ValueFrame, class_colour, image_of, table_of
+from gradwire.app.canvas.paint.views.lines import ValueFrame, class_colour, image_of, table_of
 from gradwire.app.canvas.state.looks import Look
 from gradwire.app.services.colours import contrast
 from gradwire.app.services.theme import DARK, HIGH_CONTRAST, LIGHT, THEMES

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from gradwire.app.canvas.paint.wires import lanes
 from gradwire.app.canvas.paint.wires.lanes import Bundle
-from gradwire.app.canvas.scene.bezier import Courses
+from gradwire.app.canvas.scene.curves import Courses
 from gradwire.app.canvas.scene.lane_paths import GAP
 from gradwire.app.canvas.state.lanes import CODES, NO_RESULT, lane_width
 from gradwire.app.services.colours import contrast

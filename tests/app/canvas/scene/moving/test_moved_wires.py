@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradwire.app.canvas.scene.bezier import CORNER, Courses
+from gradwire.app.canvas.scene.curves import CORNER, Courses
 from gradwire.app.canvas.scene.moves import LastCourses, MovedWires
 
 

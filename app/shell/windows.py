@@ -210,7 +210,7 @@ class OpenWindows(QObject):
 
     def recover(self, entry: JournalEntry) -> None:
         """Open an entry in an empty window, and move it to this process's journal."""
-        window = self._free() or self.new()
+        window = next(filter(_is_free, self._windows), None) or self.new()
         window.document.recover(entry.diagram, entry.path)
         window.autosave.write()
         self.journal.discard(entry)
@@ -224,10 +224,6 @@ class OpenWindows(QObject):
         chosen = window if _is_free(window) else self.new()
         chosen.document.adopt(loaded, practice=practice)
         return chosen
-
-    def _free(self) -> MainWindow | None:
-        """A window with an untouched document."""
-        return next(filter(_is_free, self._windows), None)
 
     def _remove(self) -> None:
         window = cast("MainWindow", self.sender())

@@ -70,6 +70,11 @@ class Expression(FormulaOutput, Unevaluated):
             )
         return (Expression(self.node, port) for port in self.node.outputs)
 
+    def __len__(self) -> int:
+        """How many outputs ``list(x)`` and ``*x`` unpack; arrays have no length until they run."""
+        outputs = self.node.outputs
+        return len(outputs) if len(outputs) > 1 else super().__len__()
+
     def __add__(self, other: Operand) -> Expression:
         return _operation("Add", self, other)
 

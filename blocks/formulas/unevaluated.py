@@ -24,7 +24,7 @@ class Unevaluated:
             "expressions instead of their numbers.",
         )
 
-    def __len__(self) -> NoReturn:
+    def __len__(self) -> int:
         self._refuse("length", f"{_NUMBERS}; x[0], x[1], … and x.sum() need none.")
 
     def __contains__(self, item: object) -> NoReturn:

@@ -193,6 +193,9 @@ class TestBlocks:
             "mul1.a": "halves1.high",
         }
         assert repr(high) == "Halves.high"
+        assert [repr(part) for part in list(halves)] == ["Halves.low", "Halves.high"]
+        with pytest.raises(BuildError, match="has no length yet"):
+            len(low + high)
 
 
 class TestNames:

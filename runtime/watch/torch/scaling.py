@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from torch.amp.grad_scaler import GradScaler
+import torch
 
 from gradwire.runtime.watch.torch.measures import is_finite
 
@@ -31,4 +31,4 @@ def is_skipped(parameters: Iterable[Any]) -> bool:
 def _is_scaled() -> bool:
     """Whether the program has a GradScaler."""
     # Not by isinstance, which asks proxies for more than their type.
-    return any(x.is_enabled() for x in gc.get_objects() if issubclass(type(x), GradScaler))
+    return any(x.is_enabled() for x in gc.get_objects() if issubclass(type(x), torch.amp.GradScaler))

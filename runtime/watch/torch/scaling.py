@@ -31,4 +31,5 @@ def is_skipped(parameters: Iterable[Any]) -> bool:
 def _is_scaled() -> bool:
     """Whether the program has a GradScaler."""
     # Not by isinstance, which asks proxies for more than their type.
-    return any(x.is_enabled() for x in gc.get_objects() if issubclass(type(x), torch.amp.GradScaler))
+    scalers = (x for x in gc.get_objects() if issubclass(type(x), torch.amp.GradScaler))
+    return any(x.is_enabled() for x in scalers)

@@ -141,7 +141,7 @@ def missing_fonts(output: Path, text: Text = Text.SHAPES) -> Iterator[Problem]:
     if text is Text.EMBEDDED and output.suffix.lower() != ".svg":
         what = "Only SVG has a choice of text: --text embedded changes nothing here."
         yield _warning(output, what, "Use --text with an .svg file.")
-    elif text is Text.EMBEDDED and not drawing("embedding").can_embed():
+    elif text is Text.EMBEDDED and not drawing("svg").can_embed():
         what = "No fonts can be embedded, so text is drawn as shapes: the typeface is missing."
         yield _warning(output, what, install)
         return
@@ -162,6 +162,8 @@ def drawing(module: str) -> Any:
         # By name: the runtime does not import the floor above it.
         return importlib.import_module(f"gradwire.app.pictures.{module}")
     except ImportError as error:
+        if error.name and error.name.startswith("gradwire."):
+            raise  # one of ours, which no package manager has
         raise RunError(
             f"A system library that Qt needs is missing: {error}.",
             next_step="Install it with the system's package manager.",

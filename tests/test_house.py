@@ -369,7 +369,7 @@ def test_every_module_of_the_editor_is_in_a_room():
     assert [p.name for p in (ROOT / "app").glob("*.py")] == ["__init__.py"]
 
 
-MOST_ANY = 746
+MOST_ANY = 745
 """Lines of the product that say ``Any``, where nothing is checked: it only falls, and whoever types
 something lowers it.
 """

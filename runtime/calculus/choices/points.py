@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from gradwire.blocks.importing.kinds import is_clip
 from gradwire.runtime.calculus.dtypes import SIGNED, UNSIGNED
 
 if TYPE_CHECKING:
@@ -70,12 +71,13 @@ def overflowing_power(site: Site) -> Array:
     return np.asarray(np.abs(a.astype(float)) ** b.astype(float) >= float(np.iinfo(a.dtype).max))
 
 
-def limit(site: Site) -> Any:
+def limit(site: Site) -> Array:
     """The input lies on a limit of a Clip, where its gradient is 1."""
-    # Only Clip, which has these parameters, names this point.
-    found = [site.x == bound for bound in (site.block.min, site.block.max) if bound is not None]  # type: ignore[attr-defined]
-    is_closed = found and not site.block.open  # type: ignore[attr-defined]
-    return np.logical_or.reduce(found) if is_closed else site.everywhere(False)
+    block = site.block
+    if not is_clip(block) or block.open:
+        return site.everywhere(False)
+    found = [site.x == bound for bound in (block.min, block.max) if bound is not None]
+    return np.asarray(np.logical_or.reduce(found)) if found else site.everywhere(False)
 
 
 def huge(x: Array) -> Array:

@@ -197,7 +197,8 @@ def _guess(row: str, number: int) -> Case:
     opset = max(int(pick(draw, [13, 18, 21])), schema.since_version)
     graphs = SimpleNamespace(array=numpy_helper.to_array)
     made = {name: helper.make_attribute(name, value) for name, value in attributes.items()}
-    node = OperatorNode(row, given.stage, graphs, inputs, made, outputs, opset, False, "node")  # type: ignore[arg-type]
+    # Of the graphs a guessed node asks for arrays alone.
+    node = OperatorNode(row, given.stage, graphs, inputs, made, outputs, opset, False, "node")  # type: ignore[arg-type]  # as above
 
     def put_up() -> Any:
         found = RULES[row](node)
